@@ -1,0 +1,5 @@
+"""Clean-room reference of speculative sampling (arXiv 2211.17192). It knows nothing of specverify."""
+
+from specref.sampling import residual, sample, verify_chain
+
+__all__ = ["residual", "sample", "verify_chain"]

@@ -1,0 +1,49 @@
+"""What a row of probabilities must be, said in one place."""
+
+import torch
+from torch import Tensor
+
+SUM_TOLERANCE = 1e-5
+"""A float32 softmax over 256,000 entries sums to 1 within about 1e-6; rows cast up to float64 keep that error."""
+
+ROUNDING_STEPS = 4
+"""Rounding every entry to a dtype moves the sum by at most eps / 2 of that dtype; eight times that is allowed."""
+
+
+def check_rows(name: str, rows: Tensor) -> None:
+    """Refuse what is not rows of probabilities, (..., V).
+
+    Raises:
+        ValueError: not floating, empty, or an entry that is NaN, infinite or negative, or a row that does not sum to 1; the
+            message names the argument, the row and the column.
+    """
+    if not isinstance(rows, Tensor) or not rows.is_floating_point():
+        raise ValueError(f"{name} must be a floating-point tensor of shape (..., V)")
+    if rows.dim() == 0 or rows.shape[-1] == 0:
+        raise ValueError(f"{name} has shape {tuple(rows.shape)}; its last axis must hold at least one probability")
+    _check_entries(name, rows)
+    _check_sums(name, rows)
+
+
+def _check_entries(name: str, rows: Tensor) -> None:
+    bad = ~(torch.isfinite(rows) & (rows >= 0))
+    if bad.any():
+        *row, column = bad.nonzero()[0].tolist()
+        raise ValueError(f"{name}, row {tuple(row)}, column {column}: {rows[(*row, column)].item()} is not a probability")
+
+
+def _check_sums(name: str, rows: Tensor) -> None:
+    total = rows.sum(-1, dtype=torch.float64)
+    tolerance = max(ROUNDING_STEPS * torch.finfo(rows.dtype).eps, SUM_TOLERANCE)
+    bad = (total - 1).abs() > tolerance
+    if bad.any():
+        row = tuple(bad.nonzero()[0].tolist()) if rows.dim() > 1 else ()
+        raise ValueError(f"{name}, row {row}: the probabilities sum to {total[row].item():.6g}, not to 1")
+
+
+def check_pair(p: Tensor, q: Tensor) -> None:
+    """Refuse rows of target and draft that differ in shape or device."""
+    if p.shape != q.shape:
+        raise ValueError(f"p has shape {tuple(p.shape)} and q has shape {tuple(q.shape)}; they must be equal")
+    if p.device != q.device:
+        raise ValueError(f"p is on {p.device} and q is on {q.device}; they must be on one device")
