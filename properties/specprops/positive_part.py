@@ -1,0 +1,140 @@
+"""Properties of `positive_part`: x+ / sum x+, the residual's last step (2211.17192, section 2.3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from hypothesis import strategies as st
+from specprops import rows
+from specprops.hygiene import inputs_unchanged
+from specprops.suite import prop
+from specprops.trial import Trial
+from specprops.violation import Row, Violation
+
+from specverify.contracts import Array, Case, array, expand
+from specverify.contracts.arrays import EPS, SMALLEST_NORMAL
+from specverify.law import show_probability
+from specverify.subjects.replies import Value
+
+if TYPE_CHECKING:
+    from specverify.subjects.subject import Description
+
+SECTION = "2211.17192, section 2.3"
+GRID = 2.0**-20
+"""An answer's error counts by the probability that its caller needs it, the mass of x+; below 2^-20 no law shows it."""
+
+Rows = list[tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]]
+
+
+def _case(dtype: str, shape: Sequence[int], values: Sequence[float]) -> Case:
+    return {"x": array(dtype, shape, values)}
+
+
+def first(subject: Description) -> list[Case]:
+    """Small differences p - q, smallest first."""
+    dtype = subject.dtypes[0]
+    cases = [_case(dtype, (2,), (0.5, -0.5)), _case(dtype, (2,), (0.25, 0.25)), _case(dtype, (3,), (0.25, -0.5, 0.25)), _case(dtype, (3,), (-0.5, 0.375, 0.125))]
+    wider = [_case(dtype, (2, 2), (0.5, -0.5, -0.25, 0.25)), _case(dtype, (2, 3), (0.25, 0.25, -0.5, -0.75, 0.5, 0.25))]
+    return cases + (wider if subject.batch else [])
+
+
+@st.composite
+def differences(draw: st.DrawFn, subject: Description) -> Case:
+    """p - q for related rows, every row with a positive entry; now and then over a large vocabulary."""
+    if draw(st.integers(0, 11)) == 11 and rows.wide(subject):  # noqa: PLR2004  one case in twelve
+        return {"x": draw(rows.large(subject, "difference", draw(rows.shapes(subject))))}
+    dtype, v, shape = draw(st.sampled_from(subject.dtypes)), draw(st.integers(2, 8)), draw(rows.shapes(subject))
+    lines = [draw(_difference(v, dtype)) for _ in range(shape[0] if shape else 1)]
+    return _case(dtype, (*shape, v), [x for line in lines for x in line])
+
+
+@st.composite
+def _difference(draw: st.DrawFn, v: int, dtype: str) -> tuple[float, ...]:
+    p, q = draw(rows.pair(v, dtype))
+    x = rows.round_to(dtype, (a - b for a, b in zip(p, q, strict=True)))
+    return x if max(x) > 0 else p
+
+
+def right_row(x: Sequence[float]) -> tuple[float, ...]:
+    """x+ / sum x+ in double precision."""
+    total = math.fsum(max(a, 0.0) for a in x)
+    return tuple(max(a, 0.0) / total for a in x)
+
+
+def tolerance(x: Sequence[float], dtype: str) -> tuple[float, float]:
+    """Relative and absolute error that a correct implementation may show.
+
+    A plain sum of V non-negative terms has relative error at most (V - 1) eps / 2 (Higham, Accuracy and Stability, section 4.2), the division
+    eps / 2 more, and a result in a wider sum's dtype is rounded once again: (V + 4) eps covers them. Absolutely: what is below the smallest
+    normal number may be flushed, and a guard in the denominator may move the answer by GRID over the mass of x+.
+    """
+    mass = math.fsum(max(a, 0.0) for a in x)
+    return (len(x) + 4) * EPS[dtype], (SMALLEST_NORMAL[dtype] + GRID) / mass
+
+
+def answers(trial: Trial, case: Case) -> Iterator[tuple[tuple[float, ...], tuple[float, ...], str]]:
+    """(x, found) row by row, with the dtype of the coarser of the two."""
+    x, found = expand(case["x"]), trial.value(case).outcome
+    assert isinstance(x, Array)
+    assert isinstance(found, Array)
+    dtype = max((x.dtype, found.dtype), key=EPS.__getitem__)
+    return ((a, b, dtype) for a, b in zip(x.rows(), found.rows(), strict=True))
+
+
+@prop("POS-001", "A finite x with a positive entry gives finite numbers, in the shape of x.", source=SECTION, guards="well-formed",
+      first=first, cases=differences, limit=40)  # fmt: skip
+def test_well_formed(trial: Trial, case: Case) -> None:
+    for x, found, _ in answers(trial, case):
+        if not all(map(math.isfinite, found)):
+            raise Violation("The result holds numbers that are not finite.", _table(x, found, "float64"), kind="not finite")
+
+
+@prop("POS-002", "Each row is its positive part over the sum of that.", source=SECTION, guards="position", after=("POS-001",),
+      first=first, cases=differences, limit=80)  # fmt: skip
+def test_value(trial: Trial, case: Case) -> None:
+    for x, found, dtype in answers(trial, case):
+        relative, absolute = tolerance(x, dtype)
+        right = right_row(x)
+        if any(abs(a - b) > relative * b + absolute for a, b in zip(found, right, strict=True)):
+            raise Violation("A row is not its positive part over the sum of that.", _table(x, found, dtype))
+
+
+@prop("POS-003", "An entry of x that is not positive gets exactly zero: its token must never be emitted.", source="theory S12c", guards="support",
+      after=("POS-001",), first=first, cases=differences, limit=60)  # fmt: skip
+def test_support(trial: Trial, case: Case) -> None:
+    for x, found, dtype in answers(trial, case):
+        if any(a <= 0 and b != 0 for a, b in zip(x, found, strict=True)):
+            raise Violation("A token without positive part gets a probability.", _table(x, found, dtype), kind="support")
+
+
+@prop("POS-010", "The call leaves x as it was.", source="contracts, hygiene", guards="hygiene", severity="advisory", after=("POS-001",),
+      first=first)  # fmt: skip
+def test_inputs_unchanged(trial: Trial, case: Case) -> None:
+    inputs_unchanged(trial, case)
+
+
+def without_positive_entry(subject: Description) -> list[Case]:
+    """Two equal rows leave nothing; a caller reaches it with probability zero, through rounding."""
+    return [_case(subject.dtypes[0], (2,), (0.0, 0.0)), _case(subject.dtypes[0], (2,), (-0.5, -0.25))]
+
+
+@prop("POS-011", "What x without a positive entry gives is reported: it should be a distribution or an exception.", source="theory S12d; faults B066, B075",
+      guards="hygiene", severity="advisory", after=("POS-001",), first=without_positive_entry)  # fmt: skip
+def test_without_positive_entry(trial: Trial, case: Case) -> None:
+    reply = trial.call(case)
+    if isinstance(reply, Value) and isinstance(reply.outcome, Array) and not all(map(math.isfinite, reply.outcome.values)):
+        x = case["x"]
+        assert isinstance(x, Array)
+        raise Violation("A row without a positive entry gives numbers that are not finite.", _table(x.values, reply.outcome.values, "float64", right=False), kind="not finite")
+
+
+def _table(x: Sequence[float], found: Sequence[float], dtype: str, *, right: bool = True) -> tuple[Row, ...]:
+    """Entry by entry, those that differ most first where there are many."""
+    expected = right_row(x) if right else tuple(math.nan for _ in x)
+    order = sorted(range(len(x)), key=lambda i: -abs(found[i] - expected[i]))[:8] if len(x) > 8 else range(len(x))  # noqa: PLR2004
+    return tuple(
+        Row(f"x = {show_probability(x[i], dtype)}", show_probability(found[i], dtype), show_probability(expected[i], dtype) if right else "finite")
+        for i in order
+    )

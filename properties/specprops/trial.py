@@ -1,0 +1,128 @@
+"""What a property's body may ask of a subject, on one case."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from specprops.violation import NoAnswer, Question, Row, Violation
+
+from specverify import observe
+from specverify.contracts import Case, digest
+from specverify.law import Law, Outcome, show_outcome, show_probability
+from specverify.observe import Observed, Unobserved, stream_key
+from specverify.observe.ladder import is_failure
+from specverify.subjects.replies import Died, Malformed, Raised, Reply, TimedOut, Value
+
+if TYPE_CHECKING:
+    from specverify.audit.bench import Bench
+    from specverify.subjects.subject import Description
+
+FLAG = math.log(1e3)
+"""A screen's e-value that makes a case suspect: by chance once in a thousand cases."""
+TELLING = math.log(1e6)
+"""After the first suspect, a smaller case replaces it only if it is about as telling, so that a confirmation can repeat it."""
+SHOWN_ROWS = 12
+
+
+class Trial:
+    """Calls and observations of one subject, counted. Seeds are hashes of the run key and the case."""
+
+    def __init__(self, bench: Bench, property_id: str) -> None:
+        self._bench, self._id = bench, property_id
+        self.draws = 0
+        self.bar = FLAG
+        self.last: Observed | None = None
+
+    @property
+    def subject(self) -> Description:
+        """What the subject says of itself."""
+        return self._bench.subject.description
+
+    def call(self, case: Case, *, stage: str = "call", draws: Sequence[str] = (), watch: bool = False) -> Value | Raised | Malformed:
+        """One seeded call; the end of the process is a violation, silence ends the search."""
+        key = stream_key(self._run_key, digest(case), f"{self._id}/{stage}")
+        self.draws += 1
+        return self._answered(self._bench.subject.call(case, key=key, draws=draws, watch=watch))
+
+    def value(self, case: Case, **options: object) -> Value:
+        """One call that must give a result of the contract's form."""
+        reply = self.call(case, **options)  # type: ignore[arg-type]
+        if isinstance(reply, Value):
+            return reply
+        kind = f"raises {reply.type}" if isinstance(reply, Raised) else "malformed"
+        raise Violation(f"The subject {reply}." if isinstance(reply, Raised) else f"The result is malformed: {reply}.", kind=kind)
+
+    def law(self, case: Case, right: Law, project: Callable[[Outcome], Outcome], *, spans: int = 1) -> None:
+        """The law of the projected outcome must be `right`."""
+        self._observe(case, Question(right, project, spans), self._bench.settings.screen, self._law_violation)
+
+    def holds(self, case: Case, predicate: Callable[[Outcome], bool], message: str, *, draws: int = 60) -> None:
+        """No draw may violate the predicate; exceptions and malformed results violate every one."""
+        question = Question(Law({True: 1.0}), lambda outcome: True if predicate(outcome) else outcome)
+        self._observe(case, question, draws, lambda question, seen: _broken(message, question, seen))
+
+    def _observe(self, case: Case, question: Question, draws: int, violation: Callable[[Question, Observed], Violation]) -> None:
+        run_key = f"{self._run_key}/{self._id}"
+        seen = observe.law(
+            self._bench.subject, case, right=question.right, project=question.project, run_key=run_key, draws=draws, spans=question.spans
+        )
+        if isinstance(seen, Unobserved):
+            self._answered(seen.reply)
+            return
+        self.last = seen
+        self.draws += seen.drawn
+        if seen.log_e >= self.bar:
+            self.bar = max(self.bar, min(seen.log_e, TELLING))
+            raise violation(question, seen)
+
+    def confirm(self, case: Case, question: Question) -> observe.Confirmed | Unobserved:
+        """Ask again on fresh streams, against the threshold of the run."""
+        settings = self._bench.settings
+        done = observe.confirm(
+            self._bench.subject, case, right=question.right, project=question.project, run_key=f"{self._run_key}/{self._id}",
+            draws=settings.draws, spans=question.spans, threshold=settings.threshold,
+        )  # fmt: skip
+        self.draws += done.observed.drawn if isinstance(done, observe.Confirmed) else 0
+        return done
+
+    @property
+    def _run_key(self) -> str:
+        return self._bench.settings.run_key
+
+    def _answered(self, reply: Reply) -> Value | Raised | Malformed:
+        if isinstance(reply, Died):
+            raise Violation(f"The subject {reply}.", kind="died", output=reply.output)
+        if isinstance(reply, TimedOut):
+            raise NoAnswer(f"The subject {reply}.")
+        return reply
+
+    def _law_violation(self, question: Question, seen: Observed) -> Violation:
+        if any(is_failure(outcome) for outcome in seen.counts):
+            return _broken("Some draws fail", question, seen)
+        distance = seen.found.total_variation(question.right)
+        return Violation(f"The law is off by a total variation of about {distance:.2g}.", table(question, seen), kind="law", question=question, observed=seen)
+
+
+def _broken(message: str, question: Question, seen: Observed) -> Violation:
+    outside = [outcome for outcome in seen.counts if question.right[outcome] == 0]
+    failures = sorted({str(outcome[1]) for outcome in outside if is_failure(outcome) and isinstance(outcome[0], str)})  # type: ignore[index]
+    examples = "".join(f" The subject {seen.examples[name]}." for name in failures if name in seen.examples)
+    share = sum(seen.counts[outcome] for outcome in outside) / seen.drawn
+    text = f"{message} in {show_share(share)} of the draws.{examples}"
+    return Violation(text, table(question, seen), kind=failures[0] if failures else "invariant", question=question, observed=seen)
+
+
+def show_share(share: float) -> str:
+    """A share as a percentage that is never rounded to none."""
+    return f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.2g}"  # noqa: PLR2004
+
+
+def table(question: Question, seen: Observed) -> tuple[Row, ...]:
+    """The outcomes that differ most, found against right."""
+    if question.right.probabilities == {True: 1.0}:
+        wrong = sorted((x for x in seen.counts if x is not True), key=lambda x: -seen.counts[x])
+        return tuple(Row(show_outcome(x), f"{seen.found[x]:.4g}", "0") for x in wrong[:SHOWN_ROWS])
+    outcomes = sorted(question.right.probabilities.keys() | seen.counts.keys(), key=lambda x: -abs(seen.found[x] - question.right[x]))
+    return tuple(Row(show_outcome(x), f"{seen.found[x]:.4g}", show_probability(question.right[x], "float32")) for x in outcomes[:SHOWN_ROWS])

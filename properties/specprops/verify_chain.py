@@ -1,0 +1,205 @@
+"""Properties of `verify_chain`: the tokens that leave a step follow the target (2211.17192, appendix A.1)."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, NamedTuple
+
+from hypothesis import strategies as st
+from specprops import rows
+from specprops.hygiene import inputs_unchanged
+from specprops.sample import PATTERNS
+from specprops.suite import prop
+from specprops.trial import Trial
+from specprops.violation import Row, Violation
+
+from specverify.contracts import Array, Case, array, expand
+from specverify.contracts.arrays import EPS
+from specverify.law import Outcome, product_law
+from specverify.subjects.replies import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from specverify.subjects.subject import Description
+
+THEOREM = "2211.17192, appendix A.1; theory S3"
+CELLS = 512
+LARGE_GAMMA = 2
+
+
+class Draw(NamedTuple):
+    """One draw of a step's stream: the drafted tokens, the accepted length, gamma + 1 tokens completed from p."""
+
+    draft: tuple[int, ...]
+    n: int
+    tokens: tuple[int, ...]
+
+
+def _case(dtype: str, p: Sequence[Sequence[float]], q: Sequence[Sequence[float]]) -> Case:
+    v = len(p[0])
+    return {"p": array(dtype, (len(p), v), itertools.chain(*p)), "q": array(dtype, (len(q), v), itertools.chain(*q))}
+
+
+def first(subject: Description) -> list[Case]:
+    """Small tables that tell faults apart, smallest first: rows differ from position to position, supports overlap in part or not at all."""
+    dtype = (rows.wide(subject) or subject.dtypes)[0]
+    half, low, high = (0.5, 0.5), (0.25, 0.75), (0.75, 0.25)
+    return [
+        _case(dtype, [half, low], [(1, 0)]),
+        _case(dtype, [(0, 1), (1, 0)], [(1, 0)]),
+        _case(dtype, [low, half], [high]),
+        _case(dtype, [half, (1, 0), (0, 1)], [(1, 0), (0, 1)]),
+        _case(dtype, [half, half, half], [(1, 0), (1, 0)]),
+        _case(dtype, [low, high, half], [high, low]),
+        _case(dtype, [(0.5, 0.25, 0.25), (0, 0.5, 0.5)], [(0.75, 0.125, 0.125)]),
+        _case(dtype, [(0, 0, 1), (0.5, 0.5, 0), (1, 0, 0)], [(0.5, 0.5, 0), (0.25, 0.25, 0.5)]),
+        _case(dtype, [(0.25, 0.25, 0.5), (0.5, 0, 0.5), (0.125, 0.375, 0.5)], [(0.5, 0.25, 0.25), (0.25, 0.5, 0.25)]),
+    ]
+
+
+@st.composite
+def tables(draw: st.DrawFn, subject: Description, *, dtypes: tuple[str, ...] | None = None, cells: int | None = None) -> Case:
+    """p and q of a chain; each position has its own pair of rows."""
+    dtype = draw(st.sampled_from(dtypes or subject.dtypes))
+    gamma = draw(st.integers(1, 3))
+    v = draw(st.integers(2, 8 if cells is None else _widest(gamma, cells)))
+    pairs = [draw(rows.pair(v, dtype)) for _ in range(gamma)]
+    return _case(dtype, [*(p for p, _ in pairs), draw(rows.row(v, dtype))], [q for _, q in pairs])
+
+
+def _widest(gamma: int, cells: int) -> int:
+    return max(v for v in range(2, 9) if v ** (gamma + 1) <= cells)
+
+
+def lawful(subject: Description) -> st.SearchStrategy[Case]:
+    """Tables whose joint law has few enough cells, in float32 or float64."""
+    return tables(subject, dtypes=rows.wide(subject), cells=CELLS)
+
+
+def equal(subject: Description) -> st.SearchStrategy[Case]:
+    """p == q at every drafted position, bit for bit."""
+    return tables(subject).map(lambda case: {"p": case["p"], "q": _cut(case["p"])})
+
+
+def _cut(p: object) -> Array:
+    assert isinstance(p, Array)
+    return array(p.dtype, (p.shape[0] - 1, p.shape[1]), list(p.values)[: -p.shape[1]])
+
+
+@prop("CHN-001", "Every call gives 1 to gamma + 1 token ids of the vocabulary, and no exception.", source="2211.17192, algorithm 1", guards="well-formed",
+      statistical=True, first=first, cases=tables, limit=25)  # fmt: skip
+def test_well_formed(trial: Trial, case: Case) -> None:
+    trial.holds(case, lambda _: True, "The step fails")
+
+
+@prop("CHN-002", "All tokens but the last are the first draft tokens.", source="theory S12a", guards="well-formed", statistical=True, after=("CHN-001",),
+      first=first, cases=tables, limit=15)  # fmt: skip
+def test_accepted_prefix(trial: Trial, case: Case) -> None:
+    trial.holds(case, _on(lambda d: d.tokens[: d.n] == d.draft[: d.n]), "Tokens before the last differ from the draft")
+
+
+@prop("CHN-003", "A token that the target gives probability zero is never emitted.", source="theory S12c", guards="support", statistical=True,
+      after=("CHN-001",), first=first, cases=tables, limit=25)  # fmt: skip
+def test_support(trial: Trial, case: Case) -> None:
+    p = _rows(case["p"])
+    trial.holds(case, _on(lambda d: all(p[i][t] > 0 for i, t in enumerate(d.tokens[: d.n + 1]))), "A token of target probability zero is emitted")
+
+
+def boundary(subject: Description) -> list[Case]:
+    """Each small table with each draft that q can propose."""
+    cases = []
+    for case in first(subject)[:4] + first(subject)[6:8]:
+        q = _rows(case["q"])
+        supports = [[t for t, x in enumerate(line) if x > 0] for line in q]
+        cases += [{**case, "draft": array("int64", (len(q),), draft)} for draft in itertools.product(*supports)]
+    return cases
+
+
+@prop("CHN-004", "No boundary value of a uniform generator leads to a token of target probability zero or to an exception.",
+      source="theory S12c, C6, C7; faults B030, B073", guards="support", severity="grid", after=("CHN-001", "CHN-003"), first=boundary)  # fmt: skip
+def test_boundary_draws(trial: Trial, case: Case) -> None:
+    p = _rows(case["p"])
+    for pattern in PATTERNS:
+        reply = trial.call(case, draws=pattern)
+        drawn = ", ".join(pattern)
+        if not isinstance(reply, Value):
+            raise Violation(f"With uniform draws at their bounds ({drawn}) the step fails.", (Row("result", str(reply), "tokens"),), kind="boundary")
+        for i, token in enumerate(reply.outcome):  # type: ignore[arg-type]
+            if p[i][token] == 0:
+                table = (Row(f"position {i}, token {token}", f"emitted ({drawn})", "probability 0"),)
+                raise Violation(f"With uniform draws at their bounds ({drawn}) a token of target probability zero is emitted.", table, kind="boundary")
+
+
+def _declares(*rules: str) -> Callable[[Description], str | None]:
+    def applies(subject: Description) -> str | None:
+        return None if subject.rule in rules else f"holds for the rule{'s' * (len(rules) > 1)} {', '.join(rules)}; declared is {subject.rule or 'none'}"
+
+    return applies
+
+
+@prop("CHN-005", "The token at the stop is not the draft token that was rejected there.", source="theory S12b", guards="joint", statistical=True,
+      after=("CHN-002",), first=first, cases=tables, limit=20, applies=_declares("standard", "block", "sample-and-match"))  # fmt: skip
+def test_rejected_token_is_not_emitted(trial: Trial, case: Case) -> None:
+    gamma = len(_rows(case["q"]))
+    trial.holds(case, _on(lambda d: d.n == gamma or d.tokens[d.n] != d.draft[d.n]), "The rejected draft token is emitted")
+
+
+@prop("CHN-006", "The token at a rejection has more probability under the target than under the draft.", source="theory S12b", guards="joint", statistical=True,
+      after=("CHN-002",), first=first, cases=tables, limit=20, applies=_declares("standard"))  # fmt: skip
+def test_replacement_lies_in_the_residual(trial: Trial, case: Case) -> None:
+    p, q = _rows(case["p"]), _rows(case["q"])
+    slack = 8 * EPS[case["p"].dtype]  # type: ignore[attr-defined]  rows may lawfully be normalised once more, each by a few roundings
+
+    def inside(d: Draw) -> bool:
+        return d.n == len(q) or p[d.n][d.tokens[d.n]] > q[d.n][d.tokens[d.n]] * (1 - slack)
+
+    trial.holds(case, _on(inside), "A replacement comes from outside the residual")
+
+
+@prop("CHN-007", "Where p and q are equal every draft token is accepted.", source="theory S12d", guards="joint", statistical=True, after=("CHN-001",),
+      first=lambda s: [{"p": case["p"], "q": _cut(case["p"])} for case in first(s)[:6]], cases=equal, limit=15, applies=_declares("standard", "block"))  # fmt: skip
+def test_equal_rows_accept(trial: Trial, case: Case) -> None:
+    gamma = len(_rows(case["q"]))
+    trial.holds(case, _on(lambda d: d.n == gamma), "A draft token is rejected though p and q are equal")
+
+
+@prop("CHN-008", "With the draft drawn from q, the emitted tokens completed from p follow the product of p's rows.", source=THEOREM, guards="joint",
+      statistical=True, after=("CHN-003",), first=first, cases=lawful, limit=12, applies=rows.needs_wide)  # fmt: skip
+def test_law(trial: Trial, case: Case) -> None:
+    trial.law(case, product_law(_rows(case["p"])), lambda outcome: Draw(*outcome).tokens)  # type: ignore[misc]
+
+
+@prop("CHN-010", "The call leaves its arguments as they were.", source="theory, L17; faults B019", guards="hygiene", severity="advisory", after=("CHN-001",),
+      first=boundary)  # fmt: skip
+def test_inputs_unchanged(trial: Trial, case: Case) -> None:
+    inputs_unchanged(trial, case)
+
+
+@st.composite
+def large(draw: st.DrawFn, subject: Description) -> Case:
+    """Rows over 1,000 and 32,000 tokens, the target's support small."""
+    p = draw(rows.large(subject, "sparse", (LARGE_GAMMA + 1,)))
+    q = rows.Family(draw(st.sampled_from(("sparse", "zipf"))), p.seed + draw(st.sampled_from((0, 1))), p.dtype, (LARGE_GAMMA, p.shape[-1]))
+    return {"p": p, "q": q}
+
+
+@prop("CHN-011", "Over a large vocabulary the step keeps to the draft's prefix and to the target's support.", source="theory S12a, S12c", guards="support",
+      statistical=True, after=("CHN-002", "CHN-003"), cases=large, limit=6, applies=rows.needs_wide)  # fmt: skip
+def test_large_vocabulary(trial: Trial, case: Case) -> None:
+    p = _rows(case["p"])
+
+    def keeps(d: Draw) -> bool:
+        return d.tokens[: d.n] == d.draft[: d.n] and all(p[i][t] > 0 for i, t in enumerate(d.tokens[: d.n + 1]))
+
+    trial.holds(case, _on(keeps), "The prefix or the support is not kept", draws=50)
+
+
+def _on(predicate: Callable[[Draw], bool]) -> Callable[[Outcome], bool]:
+    return lambda outcome: predicate(Draw(*outcome))  # type: ignore[misc]
+
+
+def _rows(value: object) -> list[tuple[float, ...]]:
+    rows_ = expand(value)
+    assert isinstance(rows_, Array)
+    return list(rows_.rows())

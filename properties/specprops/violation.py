@@ -1,0 +1,58 @@
+"""A property that does not hold on a case, with what to show of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from specverify.law import Law, Outcome
+from specverify.observe import Observed
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a finding's table."""
+
+    outcome: str
+    found: str
+    right: str
+
+
+@dataclass(frozen=True)
+class Question:
+    """What must be asked again before a law is called wrong: the right law, and how outcomes are read."""
+
+    right: Law
+    project: Callable[[Outcome], Outcome]
+    spans: int = 1
+
+
+class Violation(AssertionError):
+    """Raised by a property's body.
+
+    Args:
+        message: one sentence, about this case.
+        table: found against right.
+        kind: class of the fault; part of the finding's id, so that a better counterexample keeps the id.
+        question: where the evidence is statistical, what a confirmation asks; none where one answer is enough.
+        observed: the observation behind it.
+        output: what the subject printed, for a process that ended.
+    """
+
+    def __init__(  # noqa: PLR0913
+        self,
+        message: str,
+        table: tuple[Row, ...] = (),
+        *,
+        kind: str = "value",
+        question: Question | None = None,
+        observed: Observed | None = None,
+        output: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.message, self.table, self.kind = message, table, kind
+        self.question, self.observed, self.output = question, observed, output
+
+
+class NoAnswer(Exception):  # noqa: N818  ends a search, accuses nobody
+    """The subject gave no answer in time: the property stays undecided."""

@@ -1,0 +1,1 @@
+"""Plan, run, events, verdict. Modules are imported by name; the face stays light."""

@@ -1,0 +1,80 @@
+"""Where a property meets a subject: calls, settings, results so far, and the pen that writes records."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import msgspec
+
+from specverify.audit import records
+from specverify.audit.records import Record
+from specverify.audit.settings import Plan, Planned, Settings
+from specverify.subjects.source import Source
+from specverify.subjects.subject import Subject
+from specverify.subjects.worker import Limits, Worker
+
+
+class Pen:
+    """Appends records to a file, each flushed, so that a killed run keeps what it wrote."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("ab")
+
+    def write(self, record: Record) -> None:
+        """One line."""
+        self._file.write(records.encode(record) + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class Pool:
+    """The workers of one process, one per source, kept alive between properties."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._limits = Limits(settings.memory, settings.call_seconds)
+        self._workers: dict[Source, Worker] = {}
+
+    def worker(self, source: Source) -> Worker:
+        """The worker of a source, started at its first request."""
+        if source not in self._workers:
+            self._workers[source] = Worker(source, self._limits)
+        return self._workers[source]
+
+    def close(self) -> None:
+        """End them all."""
+        for worker in self._workers.values():
+            worker.close()
+
+
+class Bench:
+    """One subject, ready to be judged by one property after another."""
+
+    def __init__(self, planned: Planned, pool: Pool, settings: Settings, pen: Pen) -> None:
+        self.subject = Subject(planned.label, planned.description, pool.worker(planned.source))
+        self.settings, self.pen = settings, pen
+        self.passed: dict[str, str] = {}
+        self.started = time.monotonic()
+
+    def share_alpha(self, pairs: int) -> None:
+        """Divide the run's alpha by the number of (property, subject) pairs."""
+        self.settings = msgspec.structs.replace(self.settings, pairs=pairs)
+
+    def write(self, record: Record) -> None:
+        """Write one record; the status of a property is remembered for its dependants."""
+        self.pen.write(record)
+        if isinstance(record, records.PropertyRecord):
+            self.passed[record.property] = record.status
+
+    def blocker(self, after: tuple[str, ...]) -> str | None:
+        """The first prerequisite that failed or could not be judged here, or none."""
+        return next((id_ for id_ in after if self.passed.get(id_) in ("failed", "inconclusive", "blocked")), None)
+
+
+def benches(plan: Plan, pool: Pool, pen: Pen) -> list[Bench]:
+    """A bench for each subject that can be called."""
+    return [Bench(planned, pool, plan.settings, pen) for planned in plan.subjects if planned.description.problem is None]

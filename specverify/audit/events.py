@@ -1,0 +1,48 @@
+"""A run's folder: shards while it runs, one event file after."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from specverify.audit import records
+from specverify.audit.records import Finding, Footer, Header, Record, SubjectRecord
+
+EVENTS = "events.jsonl"
+
+
+def shard_records(run: Path) -> list[Record]:
+    """The records of all shards, shard by shard in the order of their names."""
+    found: list[Record] = []
+    for shard in sorted((run / "shards").glob("*.jsonl")):
+        found += records.read(shard.read_bytes().splitlines())
+    return found
+
+
+def write_events(run: Path, header: Header, subjects: list[SubjectRecord], found: list[Record], footer: Footer) -> None:
+    """Merge: header, subjects, then the records ordered by subject and property, footer. The shards are removed."""
+    places = {record.subject: number for number, record in enumerate(subjects)}
+    found = sorted(found, key=lambda record: (places.get(_subject(record), len(places)), _property(record)))
+    lines = [records.encode(record) + b"\n" for record in (header, *subjects, *found, footer)]
+    (run / EVENTS).write_bytes(b"".join(lines))
+    for shard in (run / "shards").glob("*.jsonl"):
+        shard.unlink()
+    if (run / "shards").is_dir():
+        (run / "shards").rmdir()
+
+
+def read_events(run: Path) -> list[Record]:
+    """The records of a finished run."""
+    return records.read((run / EVENTS).read_bytes().splitlines())
+
+
+def findings(found: list[Record], *severities: str) -> list[Finding]:
+    """The findings of these severities."""
+    return [record for record in found if isinstance(record, Finding) and record.severity in severities]
+
+
+def _subject(record: Record) -> str:
+    return getattr(record, "subject", "")
+
+
+def _property(record: Record) -> str:
+    return getattr(record, "property", "")

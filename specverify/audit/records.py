@@ -1,0 +1,194 @@
+"""The event stream: what a run leaves behind, one JSON object per line. The schema is shipped as events.schema.json."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from specverify.contracts import Array, Case, Family
+from specverify.contracts.arrays import FLOATS
+from specverify.law import show_probability
+
+FORMAT = 1
+SHOWN_ENTRIES = 64
+"""Entries of an array that are shown as text; the data beside it is whole."""
+
+
+class Header(msgspec.Struct, tag="header", tag_field="kind", frozen=True):
+    """First line: what was asked for, on what."""
+
+    format: int
+    version: str
+    suite: str
+    run: str
+    arguments: tuple[str, ...]
+    run_key: str
+    alpha: float
+    draws: int
+    pairs: int
+    fail_on: tuple[str, ...]
+    started: str
+    python: str
+    platform: str
+    commit: str = ""
+
+
+class SubjectRecord(msgspec.Struct, tag="subject", tag_field="kind", frozen=True):
+    """One subject: loaded, or not and why."""
+
+    subject: str
+    source: str
+    contract: str = ""
+    claim: str = ""
+    rule: str | None = None
+    file: str = ""
+    line: int = 0
+    versions: Mapping[str, str] = {}
+    problem: str | None = None
+    hint: str | None = None
+    usage: bool = False
+
+
+class Statistics(msgspec.Struct, frozen=True):
+    """Of one observed law. `log_e` is the natural logarithm of the e-value; infinite statistics are written as null."""
+
+    draws: int
+    log_e: float
+    threshold: float | None = None
+    chi_squared: float | None = None
+    dof: int | None = None
+    p_value: float | None = None
+    pooled: int | None = None
+
+
+class CaseRecord(msgspec.Struct, tag="case", tag_field="kind", frozen=True):
+    """One case that a property judged: `result` is ok, violated, suspect, confirmed, not confirmed, no answer."""
+
+    subject: str
+    property: str
+    digest: str
+    result: str
+    statistics: Statistics | None = None
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One outcome of a table: found against right."""
+
+    outcome: str
+    found: str
+    right: str
+
+
+class Argument(msgspec.Struct, frozen=True):
+    """One argument of a case: as text, and whole (an array as dtype, shape and base64 of little-endian bytes)."""
+
+    name: str
+    shown: str
+    data: Any
+
+
+class Finding(msgspec.Struct, tag="finding", tag_field="kind", frozen=True):
+    """A property that failed: `severity` is finding, grid or advisory."""
+
+    id: str
+    subject: str
+    contract: str
+    property: str
+    sentence: str
+    source: str
+    severity: str
+    message: str
+    case: tuple[Argument, ...]
+    table: tuple[Line, ...]
+    evidence: str
+    smallest: bool = True
+    statistics: Statistics | None = None
+    steps: tuple[tuple[str, str], ...] = ()
+    output: str = ""
+    file: str = ""
+    line: int = 0
+
+
+class PropertyRecord(msgspec.Struct, tag="property", tag_field="kind", frozen=True):
+    """One property on one subject: `status` is ok, failed, grid, advisory, blocked, inconclusive, not applicable or unconfirmed."""
+
+    subject: str
+    contract: str
+    property: str
+    sentence: str
+    guards: str
+    status: str
+    evidence: str
+    reason: str = ""
+    cases: int = 0
+    draws: int = 0
+    seconds: float = 0.0
+
+
+class Footer(msgspec.Struct, tag="footer", tag_field="kind", frozen=True):
+    """Last line. A file without one, or with complete = false, is of a run that was cut short."""
+
+    complete: bool
+    exit_code: int
+    seconds: float
+    reason: str = ""
+
+
+Record = Header | SubjectRecord | CaseRecord | Finding | PropertyRecord | Footer
+
+encode = msgspec.json.Encoder().encode
+decode = msgspec.json.Decoder(Record).decode
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of one line of the stream."""
+    return msgspec.json.schema(Record)
+
+
+def arguments(case: Case) -> tuple[Argument, ...]:
+    """A case as it is recorded."""
+    return tuple(Argument(name, show_value(value), _data(value)) for name, value in case.items())
+
+
+def show_value(value: object) -> str:
+    """An argument in one line; small fractions where the entries are such."""
+    match value:
+        case Array(dtype, shape, _):
+            if len(value.values) > SHOWN_ENTRIES:
+                return f"{dtype} of shape {shape}"
+            return _show_nested(value.nested(), dtype)
+        case Family(name, seed, dtype, shape):
+            return f"{name} rows (seed {seed}), {dtype} of shape {shape}"
+        case _:
+            return repr(value)
+
+
+def _show_nested(value: object, dtype: str) -> str:
+    if isinstance(value, list):
+        return "(" + ", ".join(_show_nested(item, dtype) for item in value) + ")"
+    return show_probability(float(value), dtype) if dtype in FLOATS else str(value)  # type: ignore[arg-type]
+
+
+def _data(value: object) -> Any:
+    match value:
+        case Array(dtype, shape, data):
+            return {"dtype": dtype, "shape": shape, "data": base64.b64encode(data).decode()}
+        case Family(name, seed, dtype, shape):
+            return {"family": name, "seed": seed, "dtype": dtype, "shape": shape}
+        case _:
+            return value
+
+
+def read(lines: Sequence[bytes]) -> list[Record]:
+    """The records of a file; a last line that was cut off in writing is left out."""
+    records = []
+    for number, line in enumerate(lines):
+        try:
+            records.append(decode(line))
+        except msgspec.DecodeError:
+            if number != len(lines) - 1:
+                raise
+    return records

@@ -1,0 +1,84 @@
+"""What a run is told: keys, levels, budgets; and the plan that carries subjects into pytest's processes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from specverify.subjects.source import Source
+from specverify.subjects.subject import Description
+
+SUITE = "1"
+ALPHA = 1e-6
+"""The chance that a correct subject fails the whole run."""
+RUN_KEY = "specverify-1"
+"""Fixed for a release, so that CI repeats itself; another key draws other cases and other streams."""
+SCREEN_DRAWS = 2_000
+"""Per case while cases are searched: a fault of total variation 0.1 on 8 cells is flagged by most of them."""
+CONFIRM_DRAWS = 20_000
+"""Of the one confirmation per property: reaches 1e-6 / 20 at total variation 0.05 on 8 cells."""
+FAIL_ON = ("grid", "advisory")
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """Of one run.
+
+    Attributes:
+        run_key: all seeds are hashes of it.
+        alpha: the chance that a correct subject fails the whole run.
+        draws: of a confirmation.
+        screen: draws per case while cases are searched.
+        fail_on: severities beside "finding" that fail the run: grid, advisory.
+        pairs: (property, subject) pairs that share alpha; counted when the plan is made.
+        call_seconds: time limit of one call.
+        memory: address space of a worker in bytes, 0 for none.
+    """
+
+    run_key: str = RUN_KEY
+    alpha: float = ALPHA
+    draws: int = CONFIRM_DRAWS
+    screen: int = SCREEN_DRAWS
+    fail_on: tuple[str, ...] = ()
+    pairs: int = 1
+    call_seconds: float = 10.0
+    memory: int = 2 * 2**30
+
+    @property
+    def threshold(self) -> float:
+        """The e-value that a confirmation must reach: K / alpha, so that K confirmations together keep to alpha."""
+        return self.pairs / self.alpha
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """One subject of the plan: how reports call it, where it comes from, what it says of itself."""
+
+    label: str
+    source: Source
+    description: Description
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """All that pytest's processes need to know."""
+
+    settings: Settings
+    subjects: tuple[Planned, ...]
+
+    def write(self, path: Path) -> None:
+        """Save as JSON."""
+        path.write_bytes(msgspec.json.encode(self))
+
+    @classmethod
+    def read(cls, path: Path) -> Plan:
+        """Load what `write` saved."""
+        return msgspec.json.decode(path.read_bytes(), type=cls)
+
+
+def labelled(found: list[tuple[Source, Description]]) -> tuple[Planned, ...]:
+    """Give each subject a name of its own: its declared name, with its source where two share one."""
+    names = [description.name for _, description in found]
+    return tuple(
+        Planned(d.name if names.count(d.name) == 1 else f"{source.shown}::{d.name}", source, d) for source, d in found
+    )
+
+

@@ -1,0 +1,82 @@
+"""The property suites that are installed, read as data: their ids, sentences and modules, without importing them."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import msgspec
+
+from specverify.errors import SpecverifyError
+
+GROUP = "specverify.properties"
+BREAKS = {
+    "lossless": {"joint", "position", "support", "greedy", "well-formed"},
+    "greedy-exact": {"greedy", "well-formed"},
+    "pathwise": {"joint", "position", "support", "greedy", "well-formed", "pathwise"},
+    "bitwise": {"joint", "position", "support", "greedy", "well-formed", "bitwise"},
+    "lossy": {"well-formed"},
+}
+"""What each claim promises; a property that guards something else gives no finding under it."""
+
+
+class Property(msgspec.Struct, frozen=True):
+    """A claim that every subject of a contract must meet.
+
+    Attributes:
+        id: permanent, never reused.
+        contract: whose subjects it judges.
+        sentence: the claim.
+        source: where it is derived.
+        guards: joint, position, support, greedy, well-formed, pathwise, bitwise, hygiene or efficiency.
+        after: ids that must hold first.
+        statistical: whether it takes a share of alpha.
+        severity: of its violation: finding, grid or advisory.
+        function: name of its test.
+    """
+
+    id: str
+    contract: str
+    sentence: str
+    source: str
+    guards: str
+    after: tuple[str, ...]
+    statistical: bool
+    severity: str
+    function: str
+
+    def promised_by(self, claim: str) -> bool:
+        """Whether a subject of that claim breaks it by violating this; hygiene is looked at under every claim."""
+        return self.guards in ("hygiene", "efficiency") or self.guards in BREAKS[claim.partition("(")[0]]
+
+
+@cache
+def properties() -> dict[str, Property]:
+    """Every installed property, by id, in the suite's order."""
+    found: dict[str, Property] = {}
+    for entry in entry_points(group=GROUP):
+        spec = importlib.util.find_spec(entry.module.partition(".")[0])
+        if spec is None or spec.origin is None:
+            raise SpecverifyError(f"The suite {entry.name} is not where it was installed.", hint="Install specdec-verify again.")
+        rows = msgspec.json.decode((Path(spec.origin).parent / "properties.json").read_bytes(), type=list[Property])
+        found.update({row.id: row for row in rows})
+    if not found:
+        raise SpecverifyError("No property suite is installed.", hint="Install the distribution: pip install specdec-verify, or pip install -e . in its checkout.")
+    return found
+
+
+def modules() -> list[str]:
+    """The test modules' package, one per suite."""
+    return [entry.module for entry in entry_points(group=GROUP)]
+
+
+def of_contract(contract: str) -> list[Property]:
+    """The properties of one contract."""
+    return [row for row in properties().values() if row.contract == contract]
+
+
+def pairs(contracts: list[str]) -> int:
+    """How many (property, subject) pairs share alpha, one contract per subject given; at least 1."""
+    return max(1, sum(row.statistical for contract in contracts for row in of_contract(contract)))

@@ -1,0 +1,77 @@
+"""From records to a verdict: per subject what may be relied on, and the run's exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from specverify.audit.records import Finding, PropertyRecord, Record, SubjectRecord
+
+UPHELD, USAGE, BROKEN, UNLOADABLE, UNDECIDED, INTERRUPTED = 0, 2, 1, 3, 4, 130
+PRIORITY = (INTERRUPTED, USAGE, BROKEN, UNLOADABLE, UNDECIDED, UPHELD)
+"""Of the exit codes of several subjects the first of these that occurs."""
+
+JUDGED = ("ok", "failed", "grid", "advisory", "unconfirmed")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Of one subject: its records, the exit code it would give alone, a headline and a plain sentence."""
+
+    subject: SubjectRecord
+    properties: tuple[PropertyRecord, ...]
+    findings: tuple[Finding, ...]
+    exit_code: int
+    headline: str
+    sentence: str
+
+    def having(self, severity: str) -> tuple[Finding, ...]:
+        """Its findings of one severity."""
+        return tuple(finding for finding in self.findings if finding.severity == severity)
+
+    def count(self, *statuses: str) -> int:
+        """How many properties ended so."""
+        return sum(row.status in statuses for row in self.properties)
+
+
+def verdicts(subjects: list[SubjectRecord], found: list[Record]) -> list[Verdict]:
+    """One verdict per subject, in order."""
+    return [_verdict(subject, found) for subject in subjects]
+
+
+def exit_code(given: list[Verdict]) -> int:
+    """Of the whole run."""
+    codes = {verdict.exit_code for verdict in given} or {UNDECIDED}
+    return next(code for code in PRIORITY if code in codes)
+
+
+def _verdict(subject: SubjectRecord, found: list[Record]) -> Verdict:
+    rows = tuple(r for r in found if isinstance(r, PropertyRecord) and r.subject == subject.subject)
+    findings = tuple(r for r in found if isinstance(r, Finding) and r.subject == subject.subject)
+    code = _code(subject, rows)
+    return Verdict(subject, rows, findings, code, *_words(subject, rows, code))
+
+
+def _code(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> int:
+    statuses = {row.status for row in rows}
+    if subject.problem is not None:
+        return USAGE if subject.usage else UNLOADABLE
+    if "failed" in statuses:
+        return BROKEN
+    if "inconclusive" in statuses or not statuses & set(JUDGED):
+        return UNDECIDED
+    return UPHELD
+
+
+def _words(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], code: int) -> tuple[str, str]:
+    claim = (subject.claim or "lossless").upper()
+    failed = ", ".join(row.property for row in rows if row.status == "failed")
+    if code == BROKEN:
+        return f"NOT {claim}", f"Do not rely on the claim: {failed} {'is' if ',' not in failed else 'are'} broken."
+    if code in (UNLOADABLE, USAGE):
+        return "NOT LOADED", subject.problem or ""
+    if code == UNDECIDED:
+        reasons = {row.reason for row in rows if row.status == "inconclusive" and row.reason}
+        return "INCONCLUSIVE", " ".join(sorted(reasons)) or "Nothing was checked."
+    if any(row.status == "grid" for row in rows):
+        return f"{claim} TO 2^-20", "Only draws at the very bound of the random generator's range, of probability 2^-20 at most, break it."
+    return claim, f"Nothing was found against it in {sum(row.cases for row in rows):,} cases and {sum(row.draws for row in rows):,} draws."

@@ -1,0 +1,147 @@
+"""What a contract is: the interface that a subject fills, as data and a few small functions. Standard library only."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from specverify.contracts.arrays import FLOATS, Array
+from specverify.contracts.families import Family, expand
+from specverify.errors import SpecverifyError
+from specverify.law import Outcome
+
+Case = Mapping[str, object]
+"""One input: argument name to Array, Family, int, float or list of ints. Data, never objects of a subject's world."""
+
+ROW_SUM_TOLERANCE = 0.02
+"""Rows of our own making are rounded from exact fractions; half precision moves a sum by at most eps / 2 = 2^-8."""
+
+
+class Malformed(Exception):  # noqa: N818  it is an outcome of the subject, not an error of ours
+    """A subject's result that is not of the contract's form; its text is the sentence shown."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One argument of a contract: its name, its shape as text, what it means."""
+
+    name: str
+    shape: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What the tool itself draws around one call when it samples a law, from a generator of its own.
+
+    Attributes:
+        draw: extra arguments for one call, such as draft tokens drawn from q.
+        finish: the outcome of one draw, from those arguments and the call's outcome.
+    """
+
+    draw: Callable[[random.Random], dict[str, object]] = field(default=lambda _: {})
+    finish: Callable[[random.Random, Mapping[str, object], Outcome], Outcome] = field(default=lambda _rng, _drawn, outcome: outcome)
+
+
+@dataclass(frozen=True)
+class Contract:
+    """The interface that a subject fills.
+
+    Attributes:
+        name: as in `subject(name)`.
+        prefix: of the ids of its properties.
+        sentence: what a subject of it does.
+        parameters: in the order in which the subject is called.
+        returns: the result, as text with its shape.
+        right: the right value or law.
+        random: whether it draws.
+        conventions: what it leaves free, key to meaning.
+        equivalents: names met in the wild.
+        check: refuses a case outside the domain, with SpecverifyError.
+        outcome: (case, plain result) to the canonical outcome, or Malformed.
+        smoke: a lawful, dull case for a first call.
+        row_parameter: the argument that may be one row (V,), where a subject may insist on (1, V).
+        stream: the tool's own draws around a call, for contracts that draw.
+    """
+
+    name: str
+    prefix: str
+    sentence: str
+    parameters: tuple[Parameter, ...]
+    returns: str
+    right: str
+    random: bool
+    check: Callable[[Case], None]
+    outcome: Callable[[Case, object], Outcome]
+    smoke: Case
+    conventions: Mapping[str, str] = field(default_factory=dict)
+    equivalents: tuple[str, ...] = ()
+    row_parameter: str | None = None
+    stream: Callable[[Case], Stream] = field(default=lambda _case: Stream())
+
+    @property
+    def signature(self) -> str:
+        """Its canonical call, such as "(path, length, pad)"."""
+        return f"({', '.join(parameter.name for parameter in self.parameters)})"
+
+
+def outside(contract: str, what: str) -> SpecverifyError:
+    """The error for a case that is not of the contract's domain."""
+    return SpecverifyError(f"This is no case of {contract}: {what}.", hint=f"`specverify list {contract}` shows its parameters.")
+
+
+def check_names(contract: str, case: Case, names: tuple[str, ...]) -> None:
+    """Refuse missing and foreign arguments."""
+    if set(case) != set(names):
+        raise outside(contract, f"it takes {', '.join(names)}, not {', '.join(sorted(case))}")
+
+
+def float_array(contract: str, case: Case, name: str) -> Array:
+    """The argument as an array of floats with at least one axis and one entry."""
+    value = expand(case[name])
+    if not isinstance(value, Array) or value.dtype not in FLOATS or not value.shape or 0 in value.shape[-1:]:
+        raise outside(contract, f"{name} must be a floating-point array of shape (..., V)")
+    return value
+
+
+def probability_rows(contract: str, case: Case, name: str) -> Array:
+    """The argument as rows of probabilities."""
+    rows = float_array(contract, case, name)
+    for row in rows.rows():
+        if not all(0 <= x <= 1 for x in row) or abs(math.fsum(row) - 1) > ROW_SUM_TOLERANCE:
+            raise outside(contract, f"a row of {name} is no probability distribution")
+    return rows
+
+
+def token_list(value: object) -> list[int]:
+    """A plain result as a flat list of ints, or Malformed."""
+    if isinstance(value, Array):
+        if value.dtype in FLOATS or value.dtype == "bool":
+            raise Malformed(f"token ids came as {value.dtype}, not as integers")
+        return [int(x) for x in value.values]
+    if isinstance(value, bool) or not isinstance(value, (int, list, tuple)):
+        raise Malformed(f"token ids came as {type(value).__name__}")
+    if isinstance(value, int):
+        return [value]
+    return [token for item in value for token in token_list(item)]
+
+
+def digest(case: Case) -> str:
+    """A short name of the case: equal cases have equal digests, on every machine."""
+    mix = hashlib.blake2b(digest_size=8)
+    for name in sorted(case):
+        mix.update(f"{name}={_canonical(case[name])};".encode())
+    return mix.hexdigest()
+
+
+def _canonical(value: object) -> str:
+    match value:
+        case Array(dtype, shape, data):
+            return f"{dtype}{shape}{data.hex()}"
+        case Family(name, seed, dtype, shape):
+            return f"{name}/{seed}/{dtype}{shape}"
+        case _:
+            return repr(value)

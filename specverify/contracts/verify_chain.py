@@ -1,0 +1,96 @@
+"""`verify_chain`: accept a prefix of a chain of draft tokens and emit one token more."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+
+from specverify.contracts.arrays import Array, array
+from specverify.contracts.base import (
+    Case,
+    Contract,
+    Malformed,
+    Parameter,
+    Stream,
+    check_names,
+    outside,
+    probability_rows,
+    token_list,
+)
+from specverify.law import Outcome
+
+
+def _check(case: Case) -> None:
+    """A case carries p and q, and a draft unless the stream is to draw it."""
+    check_names("verify_chain", case, ("p", "q", "draft") if "draft" in case else ("p", "q"))
+    p, q = probability_rows("verify_chain", case, "p"), probability_rows("verify_chain", case, "q")
+    if len(p.shape) != 2 or q.shape != (p.shape[0] - 1, p.shape[1]) or p.dtype != q.dtype:  # noqa: PLR2004
+        raise outside("verify_chain", "p must have shape (gamma + 1, V), q (gamma, V), both of one dtype")
+    draft = case.get("draft")
+    if draft is not None and (not isinstance(draft, Array) or draft.shape != q.shape[:1]):
+        raise outside("verify_chain", "draft must have shape (gamma,)")
+
+
+def _outcome(case: Case, result: object) -> Outcome:
+    tokens = token_list(result)
+    gamma, width = case["q"].shape  # type: ignore[attr-defined]
+    if not 1 <= len(tokens) <= gamma + 1:
+        raise Malformed(f"{len(tokens)} tokens came back for {gamma} draft token{'s' * (gamma != 1)}; 1 to {gamma + 1} are possible")
+    if not all(0 <= token < width for token in tokens):
+        raise Malformed(f"token id {next(t for t in tokens if not 0 <= t < width)} is outside 0 … {width - 1}")
+    return tuple(tokens)
+
+
+def _stream(case: Case) -> Stream:
+    """Drafts drawn from q, completions from p, both from the tool's generator; outcome (draft, n, gamma + 1 tokens)."""
+    p, q = _cumulative(case["p"]), _cumulative(case["q"])
+    gamma = len(q)
+    fixed = case.get("draft")
+
+    def draw(rng: random.Random) -> dict[str, object]:
+        return {} if fixed is not None else {"draft": array("int64", (gamma,), [_token(row, rng) for row in q])}
+
+    def finish(rng: random.Random, drawn: Mapping[str, object], outcome: Outcome) -> Outcome:
+        draft = drawn.get("draft", fixed)
+        if not isinstance(outcome, tuple) or not isinstance(outcome[0], int):
+            return outcome
+        rest = tuple(_token(p[i], rng) for i in range(len(outcome), gamma + 1))
+        return (draft.values, len(outcome) - 1, outcome + rest)  # type: ignore[union-attr]
+
+    return Stream(draw, finish)
+
+
+def _cumulative(rows: object) -> list[list[float]]:
+    return [list(itertools.accumulate(row)) for row in rows.rows()]  # type: ignore[attr-defined]
+
+
+def _token(cumulative: Sequence[float], rng: random.Random) -> int:
+    """Inverse CDF; u < 1 keeps u * total at or below the last sum, and bisect_right never stops on a token of probability zero."""
+    found = bisect_right(cumulative, rng.random() * cumulative[-1])
+    return found if found < len(cumulative) else cumulative.index(cumulative[-1])
+
+
+CONTRACT = Contract(
+    name="verify_chain",
+    prefix="CHN",
+    sentence="Accepts a prefix of the draft tokens and emits one token more.",
+    parameters=(
+        Parameter("p", "(gamma + 1, V)", "rows of the target"),
+        Parameter("q", "(gamma, V)", "rows of the draft"),
+        Parameter("draft", "(gamma,)", "draft token ids, int64"),
+    ),
+    returns="token ids, (n + 1,), n the accepted length",
+    right="with the draft drawn from q, the emitted tokens completed from p follow the product of p's rows",
+    random=True,
+    check=_check,
+    outcome=_outcome,
+    smoke={
+        "p": array("float32", (2, 2), (0.5, 0.5, 0.25, 0.75)),
+        "q": array("float32", (1, 2), (0.75, 0.25)),
+        "draft": array("int64", (1,), (0,)),
+    },
+    equivalents=("speculative_sampling", "rejection_sample"),
+    stream=_stream,
+)

@@ -1,0 +1,5 @@
+"""Planted faults: known ways to be wrong, each audited by `fault:NAME`, so that the suite is tested as well."""
+
+from specverify.faults.catalogue import FAULTS, Fault, fault
+
+__all__ = ["FAULTS", "Fault", "fault"]

@@ -1,0 +1,134 @@
+"""Observing a law: a screen of one stream while cases are searched, and the confirmation of one case on fresh streams."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from specverify.contracts import Case, digest
+from specverify.law import Law, Outcome
+from specverify.observe.keys import stream_key
+from specverify.stats import ChiSquared, chi_squared, log_e_value
+from specverify.subjects.replies import Died, Raised, TimedOut
+from specverify.subjects.subject import Subject
+
+STEPS = (("exact", "the exact engine is not part of this version"), ("near-exact", "the black box is not part of this version"))
+"""Rungs that were not taken, with the reason, as every observation records them."""
+
+FIRST_LOOK = 250
+"""Draws of a confirmation's first chunk; each chunk doubles what was drawn. A gross fault is sure after the first."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What was seen of a law on one case.
+
+    Attributes:
+        counts: outcome to draws.
+        right: the law that it must follow.
+        drawn: number of draws.
+        log_e: natural logarithm of the e-value against `right`.
+        chi2: Pearson's test beside it, or none.
+        evidence: the rung that answered.
+        steps: rungs not taken, with the reason.
+        examples: an example of each exception that was drawn.
+    """
+
+    counts: Mapping[Outcome, int]
+    right: Law
+    drawn: int
+    log_e: float
+    chi2: ChiSquared | None
+    evidence: str = "statistical"
+    steps: tuple[tuple[str, str], ...] = STEPS
+    examples: Mapping[str, Raised] = field(default_factory=dict)
+
+    @property
+    def found(self) -> Law:
+        """Relative frequencies."""
+        return Law.empirical(self.counts)
+
+
+@dataclass(frozen=True)
+class Unobserved:
+    """The subject's process ended, or gave no answer in time, before there was anything to count."""
+
+    reply: Died | TimedOut
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """A confirmation's end: whether the threshold was reached, and all fresh draws together."""
+
+    sure: bool
+    threshold: float
+    observed: Observed
+
+
+Project = Callable[[Outcome], Outcome]
+
+
+def law(subject: Subject, case: Case, *, right: Law, project: Project, run_key: str, draws: int, spans: int = 1) -> Observed | Unobserved:
+    """Screen one case: draws of one keyed stream against the right law.
+
+    Args:
+        subject: the subject.
+        case: the case; for a step without its draft, which the stream then draws from q.
+        right: law of the projected outcome.
+        project: from the stream's outcome to that of `right`; exceptions and malformed results bypass it.
+        run_key: of the run.
+        draws: how many.
+        spans: successive calls that make one outcome.
+    """
+    return _stream(subject, case, right, project, run_key, "screen", draws, spans)
+
+
+def confirm(  # noqa: PLR0913  the arguments of `law`, and the threshold
+    subject: Subject, case: Case, *, right: Law, project: Project, run_key: str, draws: int, spans: int = 1, threshold: float
+) -> Confirmed | Unobserved:
+    """Draw afresh until E reaches `threshold` or `draws` are spent. The chance that a right law reaches it is at most 1 / threshold."""
+    counts: dict[Outcome, int] = {}
+    examples: dict[str, Raised] = {}
+    for number, chunk in enumerate(_chunks(draws)):
+        part = _stream(subject, case, right, project, run_key, f"confirm/{number}", chunk, spans)
+        if isinstance(part, Unobserved):
+            return part
+        for outcome, n in part.counts.items():
+            counts[outcome] = counts.get(outcome, 0) + n
+        examples.update(part.examples)
+        total = _observed(counts, right, examples)
+        if total.log_e >= math.log(threshold):
+            return Confirmed(sure=True, threshold=threshold, observed=total)
+    return Confirmed(sure=False, threshold=threshold, observed=total)
+
+
+def _chunks(draws: int) -> Iterator[int]:
+    done, chunk = 0, min(FIRST_LOOK, draws)
+    while done < draws:
+        yield chunk
+        done += chunk
+        chunk = min(done, draws - done)
+
+
+def _stream(subject: Subject, case: Case, right: Law, project: Project, run_key: str, stage: str, draws: int, spans: int) -> Observed | Unobserved:  # noqa: PLR0913
+    key = stream_key(run_key, digest(case), f"{subject.label}/{stage}")
+    sampled = subject.sample(case, draws, key=key, spans=spans)
+    if isinstance(sampled, (Died, TimedOut)):
+        return Unobserved(sampled)
+    counts: dict[Outcome, int] = {}
+    for outcome, n in sampled.counts.items():
+        seen = outcome if is_failure(outcome) else project(outcome)
+        counts[seen] = counts.get(seen, 0) + n
+    return _observed(counts, right, sampled.examples)
+
+
+def _observed(counts: Mapping[Outcome, int], right: Law, examples: Mapping[str, Raised]) -> Observed:
+    return Observed(dict(counts), right, sum(counts.values()), log_e_value(counts, right), chi_squared(counts, right), examples=dict(examples))
+
+
+def is_failure(outcome: Outcome) -> bool:
+    """Whether an outcome is an exception or a malformed result, on its own or in a tuple of successive calls."""
+    if not isinstance(outcome, tuple) or not outcome:
+        return False
+    return outcome[0] in ("raised", "malformed") or any(isinstance(part, tuple) and part[:1] in (("raised",), ("malformed",)) for part in outcome)

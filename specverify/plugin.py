@@ -1,0 +1,281 @@
+"""The pytest plugin: subjects files become test modules, plans of `specverify audit` become parameters, records go to shards."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from specverify.audit.bench import Bench, Pen, Pool
+    from specverify.audit.settings import Plan, Settings
+
+pytest.register_assert_rewrite("specprops")
+
+SUBJECTS_FILE = "specverify_subjects.py"
+STATE = pytest.StashKey["State"]()
+MARK = "xdist_group"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of a user's own pytest run; `specverify audit` passes a plan instead."""
+    group = parser.getgroup("specverify", "exactness of speculative decoders")
+    group.addoption("--specverify-run-key", default=None, help="key that all seeds are hashed from (default: fixed)")
+    group.addoption("--specverify-budget", type=int, default=None, help="draws of a confirmation (default: 20000)")
+    group.addoption("--specverify-fail-on", action="append", default=[], choices=["grid", "advisory"], help="let these fail the run too")
+    group.addoption("--specverify-python", default=None, help="interpreter that has the subjects' dependencies")
+    group.addoption("--specverify-plan", default=None, help="plan file, written by `specverify audit`")
+    group.addoption("--specverify-run", default=None, help="folder for the run's records (default: none are kept)")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """A subject's properties stay in one process, in their order: distribution "no" with workers becomes "loadgroup"."""
+    if getattr(config.option, "dist", None) == "no" and getattr(config.option, "numprocesses", None):
+        config.option.dist = "loadgroup"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Find the run's folder, take in the subjects file of the root, and read the plan."""
+    config.addinivalue_line("markers", "specverify: a property of specverify on one subject")
+    config.stash[STATE] = state = State(config)
+    if not state.is_worker:
+        _add_subjects_file(config, state)
+
+
+def _add_subjects_file(config: pytest.Config, state: State) -> None:
+    """`testpaths` would leave the file out silently; arguments on the command line are the user's choice, and are told."""
+    path = config.rootpath / SUBJECTS_FILE
+    if not path.exists() or config.option.specverify_plan:
+        return
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        state.left_out = path if not any(_covers(config, argument, path) for argument in config.args) else None
+    elif not any(_covers(config, argument, path) for argument in config.args):
+        config.args.append(str(path))
+
+
+def _covers(config: pytest.Config, argument: str, path: Path) -> bool:
+    given = (config.invocation_params.dir / argument.partition("::")[0]).resolve()
+    return given == path.resolve() or given in path.resolve().parents
+
+
+def pytest_configure_node(node: Any) -> None:
+    """xdist: tell each worker the run's folder, and the arguments as they are by now."""
+    node.workerinput["specverify_run"] = str(node.config.stash[STATE].run)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """A subjects file is a collector of the suite's modules."""
+    if file_path.name == SUBJECTS_FILE and not parent.config.option.specverify_plan:
+        return SubjectsFile.from_parent(parent, path=file_path)
+    return None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """One item per property and subject of its contract; a subject's properties share an xdist group."""
+    row = getattr(metafunc.function, "specverify_property", None)
+    if row is None:
+        return
+    owner = metafunc.definition.getparent(SubjectsFile)
+    benches = owner.benches if owner is not None else metafunc.config.stash[STATE].planned()
+    parameters = [
+        pytest.param(bench, id=f"{bench.subject.label}-{row.id}", marks=[pytest.mark.xdist_group(_group(bench)), pytest.mark.specverify])
+        for bench in benches
+        if bench.subject.description.contract == row.contract
+    ]
+    metafunc.parametrize("bench", parameters)
+
+
+def _group(bench: Bench) -> str:
+    described = bench.subject.description
+    return "one at a time" if described.slots == 1 else f"{bench.subject.label}@{described.contract}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A property without a subject of its contract gives no item."""
+    empty = [item for item in items if hasattr(getattr(item, "function", None), "specverify_property") and not isinstance(_bench(item), _bench_type())]
+    if empty:
+        items[:] = [item for item in items if item not in empty]
+        config.hook.pytest_deselected(items=empty)
+    config.stash[STATE].share_alpha([bench for bench in map(_bench, items) if isinstance(bench, _bench_type())])
+
+
+def _bench(item: pytest.Item) -> object:
+    callspec = getattr(item, "callspec", None)
+    return callspec.params.get("bench") if callspec is not None else None
+
+
+def _bench_type() -> type:
+    from specverify.audit.bench import Bench
+
+    return Bench
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the workers; drop a folder that nobody asked for."""
+    state = config.stash.get(STATE, None)
+    if state is not None:
+        state.close()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """A line per subject, then what is no failure but worth knowing."""
+    state = config.stash[STATE]
+    if state.left_out is not None:
+        terminalreporter.write_line(f"specverify: {state.left_out} was not run, since paths were given; add it to them, or give none.", yellow=True)
+    from specverify.report.summary import summary
+
+    lines = summary(state.records()) if not config.option.specverify_plan else []
+    if lines:
+        terminalreporter.section("specverify")
+        for line in lines:
+            terminalreporter.write_line(line)
+
+
+class SubjectsFile(pytest.File):
+    """A subjects file: the worker loads it, never this process. Its children are the suite's modules for the contracts that it fills."""
+
+    benches: list[Bench]
+
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        """Modules of the suite, and a failing item for each subject that cannot be called."""
+        from specverify.audit.suite import modules
+        from specverify.errors import SpecverifyError
+
+        try:
+            plan = self.config.stash[STATE].plan_of(self.path)
+        except SpecverifyError as error:
+            raise self.CollectError(str(error)) from None
+        self.benches = self.config.stash[STATE].benches(plan)
+        for planned in plan.subjects:
+            if planned.description.problem is not None:
+                yield Misfit.from_parent(self, name=planned.label, problem=planned.description.problem)
+        for package in modules():
+            for contract in dict.fromkeys(bench.subject.description.contract for bench in self.benches):
+                spec = importlib.util.find_spec(f"{package}.{contract}")
+                if spec is not None and spec.origin is not None:
+                    yield SuiteModule.from_parent(self, path=Path(spec.origin), nodeid=f"{self.nodeid}::{contract}", dotted=spec.name)
+
+
+class SuiteModule(pytest.Module):
+    """A module of the suite as the child of a subjects file; imported by its own name, whatever the user's import mode."""
+
+    def __init__(self, *, dotted: str, **keywords: Any) -> None:
+        self._dotted = dotted
+        super().__init__(**keywords)
+
+    def _getobj(self) -> Any:
+        return importlib.import_module(self._dotted)
+
+
+class Misfit(pytest.Item):
+    """A declared subject that cannot be called as its contract."""
+
+    def __init__(self, *, problem: str, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.problem = problem
+
+    def runtest(self) -> None:
+        """Fail with the reason."""
+        pytest.fail(f"{self.problem}\n  hint: An adapter of a few lines takes the contract's arguments; the README shows one.", pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Where the subjects file is."""
+        return self.path, None, f"subject {self.name}"
+
+
+class State:
+    """What one pytest process holds: settings, workers, the pen, the run's folder."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        worker = getattr(config, "workerinput", None)
+        self.is_worker = worker is not None
+        asked = config.option.specverify_run or (worker or {}).get("specverify_run")
+        self._temporary = asked is None
+        self._run = Path(asked) if asked else None
+        self.name = str(worker["workerid"]) if worker else "main"
+        self.left_out: Path | None = None
+        self._pen: Pen | None = None
+        self._pool: Pool | None = None
+        self._planned: list[Bench] | None = None
+
+    @property
+    def run(self) -> Path:
+        """The run's folder; a temporary one if none was asked for."""
+        if self._run is None:
+            self._run = Path(tempfile.mkdtemp(prefix="specverify-"))
+        return self._run
+
+    def settings(self) -> Settings:
+        """From the command line."""
+        from specverify.audit.settings import CONFIRM_DRAWS, RUN_KEY, Settings
+
+        option = self._config.option
+        return Settings(
+            run_key=option.specverify_run_key or RUN_KEY, draws=option.specverify_budget or CONFIRM_DRAWS, fail_on=tuple(option.specverify_fail_on)
+        )
+
+    def plan_of(self, path: Path) -> Plan:
+        """Load a subjects file in a worker and describe it."""
+        import sys
+
+        from specverify.audit.plan import describe
+        from specverify.subjects.source import from_path
+
+        source = from_path(str(path), self._config.option.specverify_python or sys.executable)
+        return describe([source], self.settings(), self._pool_of(self.settings()))
+
+    def planned(self) -> list[Bench]:
+        """The benches of `--specverify-plan`."""
+        from specverify.audit.settings import Plan
+
+        if self._planned is None:
+            path = self._config.option.specverify_plan
+            self._planned = self.benches(Plan.read(Path(path))) if path else []
+        return self._planned
+
+    def benches(self, plan: Plan) -> list[Bench]:
+        """A bench for each subject of a plan."""
+        from specverify.audit.bench import Pen, benches
+
+        if self._pen is None:
+            self._pen = Pen(self.run / "shards" / f"{self.name}.jsonl")
+        return benches(plan, self._pool_of(plan.settings), self._pen)
+
+    def share_alpha(self, benches: list[Bench]) -> None:
+        """Settings with the number of pairs that share alpha, the same in every process since each collects everything."""
+        from specverify.audit.suite import pairs
+
+        unique = {id(bench): bench for bench in benches}.values()
+        count = pairs([bench.subject.description.contract for bench in unique])
+        for bench in unique:
+            bench.share_alpha(count)
+
+    def records(self) -> list[Any]:
+        """All records of the run so far."""
+        from specverify.audit.events import shard_records
+
+        return shard_records(self.run) if self._run is not None else []
+
+    def close(self) -> None:
+        """End workers; remove a temporary folder, which the controller owns."""
+        if self._pool is not None:
+            self._pool.close()
+        if self._pen is not None:
+            self._pen.close()
+        if self._temporary and not self.is_worker and self._run is not None:
+            shutil.rmtree(self._run, ignore_errors=True)
+
+    def _pool_of(self, settings: Settings) -> Pool:
+        from specverify.audit.bench import Pool
+
+        if self._pool is None:
+            self._pool = Pool(settings)
+        return self._pool

@@ -1,0 +1,53 @@
+"""A finding as plain text: what pytest prints, and the console."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from specverify.audit.records import Finding, Statistics
+
+LN10 = math.log(10)
+
+
+def finding_text(finding: Finding) -> str:
+    """A few aligned lines: the claim, the smallest case, found beside right, and how it is known."""
+    head = f"{finding.property}  {finding.sentence}"
+    lines = [f"{head}  [{finding.subject}]  finding {finding.id}", f"  {'what':<15} {finding.message}"]
+    for number, argument in enumerate(finding.case):
+        lines.append(f"  {'smallest case' if number == 0 else '':<15} {argument.name} = {argument.shown}")
+    lines += _table(finding)
+    lines.append(f"  {'evidence':<15} {evidence_text(finding.evidence, finding.statistics)}")
+    lines.append(f"  {'source':<15} {finding.source}")
+    if finding.file:
+        lines.append(f"  {'subject at':<15} {finding.file}:{finding.line}")
+    if finding.output.strip():
+        lines.append(f"  {'last output':<15} {finding.output.strip().splitlines()[-1]}")
+    return "\n".join(lines)
+
+
+def _table(finding: Finding) -> list[str]:
+    rows = [("", "found", "right"), *((line.outcome, line.found, line.right) for line in finding.table)]
+    if len(rows) == 1:
+        return []
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return [f"  {'':<15} " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def evidence_text(evidence: str, statistics: Statistics | None) -> str:
+    """One phrase: pointwise, or the draws, the e-value and what it had to reach, with chi-squared beside it."""
+    if statistics is None:
+        return evidence
+    parts = [f"{evidence}: {statistics.draws:,} draws, E = {power_of_ten(statistics.log_e)}"]
+    if statistics.threshold is not None:
+        parts.append(f"needed {power_of_ten(math.log(statistics.threshold))}")
+    if statistics.dof is not None and statistics.p_value is not None:
+        value = "inf" if statistics.chi_squared is None or math.isinf(statistics.chi_squared) else f"{statistics.chi_squared:.1f}"
+        parts.append(f"chi-squared {value} on {statistics.dof} degrees of freedom, p = {statistics.p_value:.2g}")
+    return "; ".join(parts)
+
+
+def power_of_ten(log: float) -> str:
+    """A number by its natural logarithm, as 10^x."""
+    return f"10^{log / LN10:.1f}"

@@ -1,0 +1,100 @@
+"""Between plain values and a subject's world: tensors, numpy arrays, lists. Runs in the subject's interpreter."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from typing import Any
+
+from specverify.contracts import Array, Contract, array
+from specverify.contracts.arrays import FORMATS
+from specverify.subjects.declare import Declaration
+
+DEEPEST = 32
+"""Nesting of a result beyond which it is no answer of any contract."""
+
+
+def arguments(contract: Contract, declaration: Declaration, case: Mapping[str, object], *, lifted: bool, device: str) -> list[Any]:
+    """The case's values in the subject's world, in the contract's order; `lifted` makes one row (V,) a batch (1, V)."""
+    values = []
+    for parameter in contract.parameters:
+        value = case[parameter.name]
+        if lifted and parameter.name == contract.row_parameter and isinstance(value, Array) and len(value.shape) == 1:
+            value = Array(value.dtype, (1, *value.shape), value.data)
+        values.append(into(declaration.arrays, value, device))
+    return values
+
+
+def into(kind: str, value: object, device: str = "cpu") -> Any:
+    """One plain value as the subject's kind of array; numbers and lists pass, copied."""
+    if not isinstance(value, Array):
+        return deepcopy(value)
+    if kind == "list":
+        return value.nested()
+    if kind == "numpy":
+        import numpy as np
+
+        return np.frombuffer(value.data, dtype=value.dtype).reshape(value.shape).copy()
+    import torch
+
+    dtype = getattr(torch, value.dtype)
+    flat = torch.frombuffer(bytearray(value.data), dtype=dtype) if value.data else torch.empty(0, dtype=dtype)
+    return flat.reshape(value.shape).to(device)
+
+
+def copier(values: list[Any]) -> Callable[[], list[Any]]:
+    """A function that gives fresh copies of the values, fast: one per draw of a stream."""
+    makers = [getattr(value, "clone", None) or getattr(value, "copy", None) for value in values]
+    deep = [isinstance(value, list) for value in values]
+    return lambda: [deepcopy(v) if d else make() if make else v for v, make, d in zip(values, makers, deep, strict=True)]
+
+
+def plain(value: Any, depth: int = 0) -> object:
+    """A subject's result as Arrays, numbers, strings and lists; what is none of these becomes its type's name in angle brackets."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if depth > DEEPEST:
+        return "<nested too deep>"
+    if isinstance(value, (list, tuple)):
+        return [plain(item, depth + 1) for item in value]
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _from_torch(torch, value)
+    if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
+        return _from_numpy(numpy, value)
+    return f"<{type(value).__name__}>"
+
+
+def restored(case: Mapping[str, object], contract: Contract, value: object, *, lifted: bool) -> object:
+    """Undo the lift in a plain result: an Array with a leading axis of one loses it where the case had none."""
+    name = contract.row_parameter
+    one_row = lifted and name is not None and isinstance(value, (Array, list)) and len(case[name].shape) == 1  # type: ignore[attr-defined]
+    if one_row and isinstance(value, Array) and value.shape[:1] == (1,):
+        return Array(value.dtype, value.shape[1:], value.data)
+    if one_row and isinstance(value, list) and len(value) == 1:
+        return value[0]
+    return value
+
+
+def _from_torch(torch: Any, tensor: Any) -> object:
+    dtype = str(tensor.dtype).removeprefix("torch.")
+    if dtype not in FORMATS or tensor.layout != torch.strided:
+        return f"<torch.Tensor of {dtype}>"
+    tensor = tensor.detach().cpu().contiguous()
+    if dtype == "bfloat16":
+        return array(dtype, tuple(tensor.shape), tensor.float().reshape(-1).tolist())
+    try:
+        return Array(dtype, tuple(tensor.shape), tensor.reshape(-1).numpy().tobytes())
+    except RuntimeError:  # a torch that was built without numpy
+        return array(dtype, tuple(tensor.shape), tensor.reshape(-1).tolist())
+
+
+def _from_numpy(numpy: Any, value: Any) -> object:
+    dtype = str(value.dtype)
+    if dtype not in FORMATS:
+        return f"<numpy array of {dtype}>"
+    little = numpy.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
+    return Array(dtype, tuple(numpy.shape(value)), little.tobytes())
+
+

@@ -1,0 +1,44 @@
+"""First file of a worker: run by path in the subject's interpreter, where specverify need not be installed.
+
+usage: bootstrap.py REQUEST_FD REPLY_FD MEMORY_BYTES. Everything before `serve` uses the standard library and nothing of ours.
+"""
+
+import importlib.abc
+import importlib.util
+import os
+import resource
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+class OnlySpecverify(importlib.abc.MetaPathFinder):
+    """Finds the package `specverify` in the tool's folder, and nothing else: the tool's site-packages stay out of sight."""
+
+    def find_spec(self, fullname: str, path: object = None, target: object = None) -> object:  # noqa: ARG002
+        """The spec of `specverify` itself; its submodules follow from its folder."""
+        if fullname != "specverify":
+            return None
+        return importlib.util.spec_from_file_location(fullname, PACKAGE / "__init__.py", submodule_search_locations=[str(PACKAGE)])
+
+
+def main() -> None:
+    """Isolate, limit, serve."""
+    requests, replies, memory = map(int, sys.argv[1:4])
+    sys.argv = [sys.argv[0]]
+    sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
+    sys.meta_path.insert(0, OnlySpecverify())
+    if memory:
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (memory, hard))
+    from specverify.subjects.serve import serve
+
+    for fd in (requests, replies):
+        os.set_inheritable(fd, False)
+    with os.fdopen(requests, "rb") as incoming, os.fdopen(replies, "wb") as outgoing:
+        serve(incoming, outgoing)
+
+
+if __name__ == "__main__":
+    main()

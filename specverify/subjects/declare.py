@@ -1,0 +1,168 @@
+"""Declaring a subject: the decorator of a subjects file, and what it records. Runs in the subject's interpreter."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from specverify.contracts import CONTRACTS, contract
+from specverify.contracts.arrays import FLOATS
+from specverify.errors import SpecverifyError, unknown
+
+F = TypeVar("F", bound=Callable[..., object])
+
+CLAIMS = ("lossless", "greedy-exact", "pathwise", "bitwise")
+RULES = ("standard", "sample-and-match", "block")
+ARRAYS = ("torch", "numpy", "list")
+SEEDS = (None, "int", "generator")
+DEVICES = ("cpu", "cuda")
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A callable bound to a contract, with what it says of itself; the fields are the options of `subject`."""
+
+    function: Callable[..., object]
+    contract: str
+    name: str
+    claim: str = "lossless"
+    rule: str | None = None
+    arrays: str = "torch"
+    dtypes: tuple[str, ...] = ("float32",)
+    devices: tuple[str, ...] = ("cpu",)
+    batch: bool = False
+    seed: str | None = None
+    mutates: tuple[str, ...] = ()
+    refuses: bool = False
+    conventions: Mapping[str, object] = field(default_factory=dict)
+    memory: int | None = None
+    slots: int | None = None
+    later: Mapping[str, object] = field(default_factory=dict)
+
+
+DECLARED: list[Declaration] = []
+"""What the files loaded so far have declared, in order; the worker empties it before it loads one."""
+
+
+def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
+    contract: str,
+    *,
+    claim: str = "lossless",
+    rule: str | None = None,
+    arrays: str = "torch",
+    dtypes: tuple[str, ...] = ("float32",),
+    devices: tuple[str, ...] = ("cpu",),
+    batch: bool = False,
+    seed: str | None = None,
+    mutates: tuple[str, ...] = (),
+    scratch: tuple[str, ...] = (),
+    sentinel: int | None = None,
+    refuses: bool = False,
+    rng: str | None = None,
+    siblings: str | None = None,
+    models: str | None = None,
+    conventions: Mapping[str, object] | None = None,
+    domain: Mapping[str, object] | None = None,
+    supports: tuple[str, ...] = (),
+    slots: int | None = None,
+    memory: int | None = None,
+    name: str | None = None,
+) -> Callable[[F], F]:
+    """Bind a callable to a contract; use it as a decorator or call it on an existing function.
+
+    Args:
+        contract: name of the contract, see `specverify list`.
+        claim: "lossless", "greedy-exact", "pathwise", "bitwise" or "lossy(NAME)".
+        rule: of a verify step: "standard", "sample-and-match" or "block"; None: only the law of the tokens is judged.
+        arrays: what it is called with: "torch", "numpy" or "list".
+        dtypes: floating dtypes that it takes.
+        devices: "cpu", "cuda".
+        batch: whether it takes rows (B, V) beside one row.
+        seed: None (draws from the global generators), "int" (takes `seed=`) or "generator" (takes `generator=`).
+        mutates: arguments that it may write into.
+        refuses: whether invalid input raises.
+        conventions: what the contract leaves free, by the keys that it lists.
+        slots: how many copies may run at once.
+        memory: address space in bytes; None is 2 GB on the CPU.
+        name: how reports call it; the function's name by default.
+        scratch, sentinel, rng, siblings, models, domain, supports: for contracts that are not in this version; recorded.
+
+    Returns:
+        A decorator that records the callable and returns it unchanged.
+
+    Raises:
+        SpecverifyError: an unknown contract, option or value, with the nearest known one.
+    """
+    options = {
+        "claim": _claim(claim),
+        "rule": _one_of("rule", rule, (None, *RULES)),
+        "arrays": _one_of("kind of arrays", arrays, ARRAYS),
+        "dtypes": _each("dtype", dtypes, FLOATS),
+        "devices": _each("device", devices, DEVICES),
+        "batch": batch,
+        "seed": _one_of("seed", seed, SEEDS),
+        "mutates": tuple(mutates),
+        "refuses": refuses,
+        "conventions": _conventions(contract, conventions or {}),
+        "memory": memory,
+        "slots": slots,
+    }
+    later = {"scratch": scratch, "sentinel": sentinel, "rng": rng, "siblings": siblings, "models": models, "domain": domain, "supports": supports}
+    _check_together(arrays, dtypes, seed)
+
+    def declare(function: F) -> F:
+        called = name or getattr(function, "__name__", type(function).__name__)
+        DECLARED.append(Declaration(function, contract, called, later={k: v for k, v in later.items() if v}, **options))  # type: ignore[arg-type]
+        return function
+
+    return declare
+
+
+def location(function: Callable[..., object]) -> tuple[str, int]:
+    """File and first line of a callable, ("", 0) where Python does not know them."""
+    try:
+        target = inspect.unwrap(function)
+        return inspect.getsourcefile(target) or "", inspect.getsourcelines(target)[1]
+    except (TypeError, OSError):
+        return "", 0
+
+
+def _claim(claim: str) -> str:
+    if claim in CLAIMS or re.fullmatch(r"lossy\(.+\)", claim):
+        return claim
+    raise unknown("claim", claim, (*CLAIMS, "lossy(NAME)"))
+
+
+def _one_of(what: str, value: str | None, choices: tuple[str | None, ...]) -> str | None:
+    if value not in choices:
+        raise unknown(what, str(value), [str(choice) for choice in choices])
+    return value
+
+
+def _each(what: str, values: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
+    if isinstance(values, str) or not values:
+        raise SpecverifyError(f"{what}s must be a tuple of names, not {values!r}.", hint=f"Write {what}s=({choices[0]!r},).")
+    for value in values:
+        _one_of(what, value, choices)
+    return tuple(values)
+
+
+def _conventions(name: str, conventions: Mapping[str, object]) -> dict[str, object]:
+    known = contract(name).conventions
+    for key in conventions:
+        if key not in known:
+            raise unknown(f"convention of {name}", key, known or ["(none)"])
+    return dict(conventions)
+
+
+def _check_together(arrays: str, dtypes: tuple[str, ...], seed: str | None) -> None:
+    if arrays != "torch" and "bfloat16" in dtypes:
+        raise SpecverifyError(f"{arrays} has no bfloat16.", hint='Leave it out of dtypes, or declare arrays="torch".')
+    if arrays != "torch" and seed == "generator":
+        raise SpecverifyError('seed="generator" hands over a torch.Generator.', hint='Declare arrays="torch", or seed="int".')
+
+
+__all__ = ["CONTRACTS", "DECLARED", "Declaration", "location", "subject"]

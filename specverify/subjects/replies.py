@@ -1,0 +1,98 @@
+"""What can come back from a subject, as the tool sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from specverify.contracts import Array
+from specverify.law import Outcome, freeze
+
+
+@dataclass(frozen=True)
+class Value:
+    """A result of the contract's form."""
+
+    outcome: Outcome
+    changed: tuple[str, ...] = ()
+    aliased: tuple[str, ...] = ()
+    injected: int = 0
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An exception of the subject: its type, the first line of its message, the innermost line of code."""
+
+    type: str
+    message: str
+    where: str
+    injected: int = 0
+
+    def __str__(self) -> str:
+        return f"raises {self.type}" + (f": {self.message}" if self.message else "") + (f" ({self.where})" if self.where else "")
+
+
+@dataclass(frozen=True)
+class Malformed:
+    """A result that is not of the contract's form."""
+
+    sentence: str
+    injected: int = 0
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True)
+class Died:
+    """The worker process ended during the call: how, and the last of what it printed."""
+
+    how: str
+    output: str = ""
+
+    def __str__(self) -> str:
+        return f"ends the process ({self.how})"
+
+
+@dataclass(frozen=True)
+class TimedOut:
+    """No answer within the time limit; the worker was killed."""
+
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"gives no answer within {self.seconds:g} s"
+
+
+Reply = Value | Raised | Malformed | Died | TimedOut
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Counts of one stream, and an example of each exception in it."""
+
+    counts: Mapping[Outcome, int]
+    drawn: int
+    examples: Mapping[str, Raised] = field(default_factory=dict)
+
+
+def reply(message: Mapping[str, Any]) -> Reply:
+    """A call's reply from its message."""
+    injected = int(message.get("injected", 0))
+    match message["is"]:
+        case "value":
+            value = message["value"]
+            outcome = value if isinstance(value, Array) else freeze(value)
+            return Value(outcome, tuple(message.get("changed", ())), tuple(message.get("aliased", ())), injected)
+        case "raised":
+            return Raised(message["type"], message["message"], message["where"], injected)
+        case _:
+            return Malformed(message["sentence"], injected)
+
+
+def sampled(message: Mapping[str, Any]) -> Sampled:
+    """A stream's counts from its message."""
+    counts = {freeze(outcome): int(count) for outcome, count in message["counts"]}
+    examples = {name: Raised(one["type"], one["message"], one["where"]) for name, one in message["raised"].items()}
+    return Sampled(counts, int(message["drawn"]), examples)

@@ -1,0 +1,151 @@
+"""The worker's loop: loads the subjects of one source, then answers requests until the pipe closes. Runs in the subject's interpreter."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import os
+import platform
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, BinaryIO
+
+from specverify.contracts import CONTRACTS, contract
+from specverify.errors import SpecverifyError, Unloadable
+from specverify.subjects import trial
+from specverify.subjects.declare import DECLARED, Declaration, location, subject
+from specverify.subjects.frames import BrokenPipe, read_frame, write_frame
+
+PROTOCOL = 1
+SUBJECTS_FILE = "specverify_subjects.py"
+
+
+def serve(requests: BinaryIO, replies: BinaryIO) -> None:
+    """Answer requests until the other side closes the pipe."""
+    bound: dict[str, trial.Bound] = {}
+    write_frame(replies, {"protocol": PROTOCOL, "python": platform.python_version()})
+    while True:
+        try:
+            request = read_frame(requests)
+        except BrokenPipe:
+            return
+        write_frame(replies, answer(request, bound))  # type: ignore[arg-type]
+
+
+def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[str, object]:
+    """One request's reply; an error of ours is a reply too."""
+    try:
+        match request:
+            case {"do": "describe", "source": source}:
+                return {"subjects": describe(source, bound), "versions": versions()}
+            case {"do": "call", "subject": name, "cases": cases}:
+                return {"replies": [_call(bound[name], case) for case in cases]}
+            case {"do": "sample", "subject": name, "case": case, **rest}:
+                return trial.sample(bound[name], case, **rest)
+            case _:
+                return {"error": {"message": f"Unknown request {request.get('do')!r}.", "hint": "See docs/protocol.md.", "kind": "protocol"}}
+    except SpecverifyError as error:
+        return {"error": {"message": error.message, "hint": error.hint, "kind": "load" if isinstance(error, Unloadable) else "usage"}}
+
+
+def _call(bound: trial.Bound, request: Mapping[str, Any]) -> dict[str, object]:
+    return trial.call(bound, request["case"], key=request.get("key", 0), draws=tuple(request.get("draws", ())), watch=request.get("watch", False))
+
+
+def describe(source: Mapping[str, Any], bound: dict[str, trial.Bound]) -> list[dict[str, object]]:
+    """Load a source and say what it declares; nothing is called yet."""
+    DECLARED.clear()
+    try:
+        _load(source)
+    except SpecverifyError:
+        raise
+    except BaseException as error:  # noqa: BLE001  sys.exit at import included
+        reply = trial.raised(error)
+        told = f"{reply['type']}: {reply['message']}" if reply["message"] else str(reply["type"])
+        raise _unloadable(f"{source['shown']} could not be imported: {told}", str(reply["where"])) from error
+    wanted = source.get("only")
+    found = [declaration for declaration in DECLARED if wanted in (None, declaration.name)]
+    return [_introduce(declaration, bound) for declaration in found]
+
+
+def _unloadable(message: str, where: str) -> Unloadable:
+    place = f"It happened at {where}." if where else "Nothing was called."
+    return Unloadable(message + ("" if message.endswith(".") else "."), hint=f"{place} `--python` picks another interpreter; the file must import in it.")
+
+
+def _load(source: Mapping[str, Any]) -> None:
+    """Run the file, or import the module and bind its attribute; either declares subjects as a side effect."""
+    for folder in reversed(source.get("folders", [])):
+        sys.path.insert(0, folder)
+    if "file" in source:
+        os.chdir(Path(source["file"]).parent)
+        _run_file(source["file"])
+        return
+    module = importlib.import_module(source["module"])
+    if "attribute" in source:
+        subject(source["contract"], name=source["attribute"])(_attribute(module, source["attribute"]))
+
+
+def _run_file(path: str) -> None:
+    name = Path(path).stem
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise _unloadable(f"{path} is no Python file", "")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+
+
+def _attribute(module: ModuleType, dotted: str) -> Any:
+    value: Any = module
+    for part in dotted.split("."):
+        if not hasattr(value, part):
+            raise _unloadable(f"{module.__name__} has no attribute {dotted!r}", "")
+        value = getattr(value, part)
+    return value
+
+
+def _introduce(declaration: Declaration, bound: dict[str, trial.Bound]) -> dict[str, object]:
+    told = contract(declaration.contract)
+    me = trial.Bound(declaration, told)
+    file, line = location(declaration.function)
+    description: dict[str, object] = {
+        "name": declaration.name, "contract": told.name, "claim": declaration.claim, "rule": declaration.rule, "arrays": declaration.arrays,
+        "dtypes": declaration.dtypes, "devices": declaration.devices, "batch": declaration.batch, "seed": declaration.seed,
+        "mutates": declaration.mutates, "refuses": declaration.refuses, "conventions": dict(declaration.conventions),
+        "memory": declaration.memory, "slots": declaration.slots, "file": file, "line": line,
+    }  # fmt: skip
+    problem = _misfit(me)
+    if problem is None:
+        bound[declaration.name] = me
+    return {**description, "problem": problem}
+
+
+def _misfit(bound: trial.Bound) -> str | None:
+    """Why the callable cannot be called as its contract, or none."""
+    declaration, told = bound.declaration, bound.contract
+    if not callable(declaration.function):
+        return f"{declaration.name} is no callable but {type(declaration.function).__name__}"
+    try:
+        signature = inspect.signature(declaration.function)
+    except (TypeError, ValueError):
+        return None  # a builtin that does not tell; the first call will
+    keywords = {"int": ["seed"], "generator": ["generator"]}.get(declaration.seed or "", [])
+    try:
+        signature.bind(*told.parameters, **dict.fromkeys(keywords))
+    except TypeError as error:
+        given = ", ".join([*(parameter.name for parameter in told.parameters), *(f"{word}=" for word in keywords)])
+        return f"{declaration.name}{signature} cannot be called as {told.name}({given}): {error}"
+    return None
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of what the subject has loaded of torch, numpy and transformers."""
+    loaded = {name: str(getattr(sys.modules[name], "__version__", "")) for name in ("torch", "numpy", "transformers") if name in sys.modules}
+    return {"python": platform.python_version(), **loaded}
+
+
+__all__ = ["CONTRACTS", "PROTOCOL", "SUBJECTS_FILE", "answer", "describe", "serve"]

@@ -1,0 +1,98 @@
+"""A loaded subject: its description, and calls that always come back with a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from specverify.contracts import CONTRACTS, Case, Contract
+from specverify.errors import SpecverifyError
+from specverify.subjects.replies import Died, Reply, Sampled, TimedOut, reply, sampled
+from specverify.subjects.source import Source
+from specverify.subjects.worker import Overdue, Worker, WorkerGone
+
+STREAM_SECONDS = 60.0
+"""A stream that needs longer stops by itself and returns fewer draws."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a worker tells of a subject; see `subject()` for the options.
+
+    Attributes:
+        problem: why it cannot be called as its contract, or none.
+    """
+
+    name: str
+    contract: str
+    claim: str
+    rule: str | None = None
+    arrays: str = "torch"
+    dtypes: tuple[str, ...] = ("float32",)
+    devices: tuple[str, ...] = ("cpu",)
+    batch: bool = False
+    seed: str | None = None
+    mutates: tuple[str, ...] = ()
+    refuses: bool = False
+    conventions: Mapping[str, Any] = field(default_factory=dict)
+    memory: int | None = None
+    slots: int | None = None
+    file: str = ""
+    line: int = 0
+    problem: str | None = None
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> Description:
+        """From a worker's message, where tuples came as lists."""
+        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in message.items()})
+
+
+class Subject:
+    """One subject in its worker. Cases are checked before they are sent; whatever the subject does comes back as a reply."""
+
+    def __init__(self, label: str, description: Description, worker: Worker) -> None:
+        self.label, self.description, self.worker = label, description, worker
+
+    @property
+    def contract(self) -> Contract:
+        """The contract that it fills."""
+        return CONTRACTS[self.description.contract]
+
+    def call(self, case: Case, *, key: int = 0, draws: Sequence[str] = (), watch: bool = False) -> Reply:
+        """One call; `draws` injects boundary draws, `watch` reports what happened to the inputs."""
+        request = {"case": dict(case), "key": key, "draws": list(draws), "watch": watch}
+        message = {"do": "call", "subject": self.description.name, "cases": [request]}
+        answer = self._ask(case, message, self.worker.limits.call_seconds)
+        return reply(answer["replies"][0]) if isinstance(answer, dict) else answer
+
+    def sample(self, case: Case, n: int, *, key: int, spans: int = 1) -> Sampled | Died | TimedOut:
+        """Counts of n outcomes from one stream seeded by `key`."""
+        limit = STREAM_SECONDS + self.worker.limits.call_seconds
+        message = {"do": "sample", "subject": self.description.name, "case": dict(case), "n": n, "key": key, "spans": spans, "seconds": STREAM_SECONDS}
+        answer = self._ask(case, message, limit)
+        return sampled(answer) if isinstance(answer, dict) else answer
+
+    def _ask(self, case: Case, message: Mapping[str, object], seconds: float) -> dict[str, Any] | Died | TimedOut:
+        self.contract.check(case)
+        try:
+            answer = self.worker.request(message, seconds)
+        except WorkerGone as event:
+            return Died(event.how, event.output)
+        except Overdue:
+            return TimedOut(seconds)
+        if "error" in answer:
+            raise SpecverifyError(answer["error"]["message"], hint=answer["error"]["hint"])
+        return answer
+
+
+def load(worker: Worker) -> tuple[list[Description], dict[str, str]]:
+    """The descriptions of a worker's subjects, and the versions of what it runs on.
+
+    Raises:
+        SpecverifyError: the source does not load, or declares nothing.
+    """
+    described = worker.describe()
+    if not described["subjects"]:
+        raise SpecverifyError(f"{worker.source.shown} declares no subject.", hint="Bind a function with `specverify.subject(CONTRACT)`; `specverify list` shows the contracts.")
+    return [Description.of(message) for message in described["subjects"]], described["versions"]

@@ -1,0 +1,167 @@
+"""Calling a subject: once, or n times for the counts of its outcomes. Runs in the subject's interpreter."""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from specverify.contracts import Array, Case, Contract, Malformed, array, expand
+from specverify.law import Outcome, freeze
+from specverify.subjects import adapt
+from specverify.subjects.declare import Declaration
+from specverify.subjects.draws import boundary_draws, seed_everything
+
+CLOCK_EVERY = 16
+"""Draws between two looks at the clock: a look costs about as much as a thousandth of a draw."""
+
+
+@dataclass
+class Bound:
+    """A declaration with its contract. `lifted` hands one row over as (1, V); two dull calls settle it before the first case."""
+
+    declaration: Declaration
+    contract: Contract
+    lifted: bool = False
+    settled: bool = False
+    device: str = "cpu"
+
+    def settle(self) -> Bound:
+        """One row is (V,), unless the subject takes only (1, V). Other failures of the dull call are left to the properties."""
+        if not self.settled and self.contract.row_parameter is not None and self.declaration.arrays != "list":
+            self.settled = True  # first, so that a call that ends the process is not repeated for ever
+            if call(self, self.contract.smoke)["is"] != "value":
+                self.lifted = True
+                self.lifted = call(self, self.contract.smoke)["is"] == "value"
+        return self
+
+    def arguments(self, case: Case) -> list[Any]:
+        """The case in the subject's world."""
+        expanded = {name: expand(value) for name, value in case.items()}
+        return adapt.arguments(self.contract, self.declaration, expanded, lifted=self.lifted, device=self.device)
+
+    def options(self, seeds: random.Random, generator: Any) -> dict[str, Any]:
+        """The keyword that carries the seed, if the subject declares one."""
+        if self.declaration.seed == "int":
+            return {"seed": seeds.getrandbits(31)}
+        return {"generator": generator} if self.declaration.seed == "generator" else {}
+
+    def generator(self, key: int) -> Any:
+        """A torch.Generator for one stream, if the subject takes one."""
+        if self.declaration.seed != "generator":
+            return None
+        import torch
+
+        return torch.Generator(self.device).manual_seed(key % 2**63)
+
+    def outcome(self, case: Case, value: object) -> Outcome:
+        """The canonical outcome of a plain result, or Malformed."""
+        return self.contract.outcome(case, adapt.restored(case, self.contract, value, lifted=self.lifted))
+
+
+def call(bound: Bound, case: Case, *, key: int = 0, draws: tuple[str, ...] = (), watch: bool = False) -> dict[str, object]:
+    """One call: {"is": "value" | "raised" | "malformed", …}; with `watch`, also which inputs changed and whether the result shares memory."""
+    values = bound.settle().arguments(case)
+    before = adapt.copier(values)() if watch else []
+    if bound.contract.random:
+        seed_everything(key)
+    options = bound.options(random.Random(key), bound.generator(key))
+    taken: Callable[[], int] = lambda: 0  # noqa: E731
+    with boundary_draws(draws) if draws else nullcontext(taken) as count:
+        reply, result = _guarded(bound, case, lambda: bound.declaration.function(*values, **options))
+        reply["injected"] = count()
+    if watch:
+        names = [parameter.name for parameter in bound.contract.parameters]
+        reply["changed"] = [name for name, old, new in zip(names, before, values, strict=True) if adapt.plain(old) != adapt.plain(new)]
+        reply["aliased"] = [name for name, value in zip(names, values, strict=True) if _shares(value, result)]
+    return reply
+
+
+def _guarded(bound: Bound, case: Case, function: Callable[[], object]) -> tuple[dict[str, object], object]:
+    """Run, and turn whatever happens into a reply; the raw result comes second."""
+    try:
+        result = function()
+    except BaseException as error:  # noqa: BLE001  sys.exit and KeyboardInterrupt of a subject are outcomes
+        return raised(error), None
+    try:
+        return {"is": "value", "value": bound.outcome(case, adapt.plain(result))}, result
+    except Malformed as error:
+        return {"is": "malformed", "sentence": str(error)}, result
+
+
+def raised(error: BaseException) -> dict[str, object]:
+    """An exception as data: type, first line of its message, and the innermost line of code."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    first = (str(error).splitlines() or [""])[0]
+    return {"is": "raised", "type": type(error).__name__, "message": first[:500], "where": where}
+
+
+def _shares(value: object, result: object) -> bool:
+    """Whether the result is the argument itself or a view of its storage."""
+    if isinstance(value, (int, float, str)) or value is None:
+        return False
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor) and isinstance(result, torch.Tensor):
+        return bool(value.numel()) and value.untyped_storage().data_ptr() == result.untyped_storage().data_ptr()
+    return value is result
+
+
+def sample(bound: Bound, case: Case, *, n: int, key: int, spans: int = 1, seconds: float = 60.0) -> dict[str, object]:
+    """Counts of n outcomes of one seeded stream.
+
+    The tool's own draws (drafts from q, completions from p, seeds) come from a `random.Random` of the key, never from the
+    subject's generators. With spans > 1 an outcome is the tuple of that many successive calls.
+
+    Returns:
+        {"counts": [[outcome, count], …], "drawn": draws made, "raised": {type: first example}}; fewer than n where `seconds` ran out.
+    """
+    ours = random.Random(f"specverify/{key}")
+    draw = _drawer(bound.settle(), case, ours, bound.generator(key))
+    seed_everything(key)
+    counts: dict[Outcome, int] = {}
+    examples: dict[str, object] = {}
+    end, drawn = time.monotonic() + seconds, 0
+    while drawn < n and (drawn % CLOCK_EVERY or time.monotonic() < end):
+        outcome = draw(examples) if spans == 1 else tuple(draw(examples) for _ in range(spans))
+        counts[outcome] = counts.get(outcome, 0) + 1
+        drawn += 1
+    return {"counts": [[outcome, count] for outcome, count in counts.items()], "drawn": drawn, "raised": examples}
+
+
+def _drawer(bound: Bound, case: Case, ours: random.Random, generator: Any) -> Callable[[dict[str, object]], Outcome]:
+    """One draw as a function: what does not change between draws is made once."""
+    case = {name: expand(value) for name, value in case.items()}
+    stream = bound.contract.stream(case)
+    blank = {parameter.name: array("int64", (0,), ()) for parameter in bound.contract.parameters}
+    fixed = adapt.copier(bound.arguments({**blank, **case}))
+    slots = {parameter.name: i for i, parameter in enumerate(bound.contract.parameters)}
+
+    def draw(examples: dict[str, object]) -> Outcome:
+        drawn = stream.draw(ours)
+        values = fixed()
+        for name, value in drawn.items():
+            values[slots[name]] = adapt.into(bound.declaration.arrays, value, bound.device)
+        options = bound.options(ours, generator)
+        reply, _ = _guarded(bound, case, lambda: bound.declaration.function(*values, **options))
+        return stream.finish(ours, drawn, _as_outcome(reply, examples))
+
+    return draw
+
+
+def _as_outcome(reply: Mapping[str, object], examples: dict[str, object]) -> Outcome:
+    match reply:
+        case {"is": "value", "value": Array() as value}:
+            return value
+        case {"is": "value", "value": value}:
+            return freeze(value)
+        case {"is": "raised", "type": str(name)}:
+            examples.setdefault(name, dict(reply))
+            return ("raised", name)
+        case _:
+            return ("malformed", reply["sentence"])
