@@ -1,7 +1,6 @@
 """The reference as specverify's subjects: it is audited like anybody's code."""
 
 import specref
-
 import specverify as sv
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")

@@ -34,16 +34,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--specverify-run", default=None, help="folder for the run's records (default: none are kept)")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
-    """A subject's properties stay in one process, in their order: distribution "no" with workers becomes "loadgroup"."""
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Iterator[None]:
+    """A subject's properties stay in one process, in their order: distribution "no" with workers becomes "loadgroup".
+
+    A wrapper runs before xdist's own hook, which would choose "load"; tryfirst would depend on the order of installation.
+    """
     if getattr(config.option, "dist", None) == "no" and getattr(config.option, "numprocesses", None):
         config.option.dist = "loadgroup"
+    return (yield)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Find the run's folder, take in the subjects file of the root, and read the plan."""
     config.addinivalue_line("markers", "specverify: a property of specverify on one subject")
+    config.addinivalue_line("markers", "xdist_group(name): tests that run in one process (known even where xdist is switched off)")
     config.stash[STATE] = state = State(config)
     if not state.is_worker:
         _add_subjects_file(config, state)
@@ -65,6 +70,7 @@ def _covers(config: pytest.Config, argument: str, path: Path) -> bool:
     return given == path.resolve() or given in path.resolve().parents
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """xdist: tell each worker the run's folder, and the arguments as they are by now."""
     node.workerinput["specverify_run"] = str(node.config.stash[STATE].run)
@@ -94,27 +100,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def _group(bench: Bench) -> str:
     described = bench.subject.description
-    return "one at a time" if described.slots == 1 else f"{bench.subject.label}@{described.contract}"
+    return "one at a time" if described.slots == 1 else f"{bench.subject.label}/{described.contract}".replace("@", "_")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A property without a subject of its contract gives no item."""
-    empty = [item for item in items if hasattr(getattr(item, "function", None), "specverify_property") and not isinstance(_bench(item), _bench_type())]
+    empty = [item for item in items if hasattr(getattr(item, "function", None), "specverify_property") and _bench(item) is None]
     if empty:
         items[:] = [item for item in items if item not in empty]
         config.hook.pytest_deselected(items=empty)
-    config.stash[STATE].share_alpha([bench for bench in map(_bench, items) if isinstance(bench, _bench_type())])
+    config.stash[STATE].share_alpha([bench for bench in map(_bench, items) if bench is not None])
 
 
-def _bench(item: pytest.Item) -> object:
+def _bench(item: pytest.Item) -> Bench | None:
+    """The bench that a property's item is parametrised with, or none."""
     callspec = getattr(item, "callspec", None)
-    return callspec.params.get("bench") if callspec is not None else None
-
-
-def _bench_type() -> type:
-    from specverify.audit.bench import Bench
-
-    return Bench
+    bench = callspec.params.get("bench") if callspec is not None else None
+    return bench if hasattr(bench, "share_alpha") else None
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -218,9 +220,7 @@ class State:
         from specverify.audit.settings import CONFIRM_DRAWS, RUN_KEY, Settings
 
         option = self._config.option
-        return Settings(
-            run_key=option.specverify_run_key or RUN_KEY, draws=option.specverify_budget or CONFIRM_DRAWS, fail_on=tuple(option.specverify_fail_on)
-        )
+        return Settings(run_key=option.specverify_run_key or RUN_KEY, draws=option.specverify_budget or CONFIRM_DRAWS, fail_on=tuple(option.specverify_fail_on))
 
     def plan_of(self, path: Path) -> Plan:
         """Load a subjects file in a worker and describe it."""

@@ -6,8 +6,8 @@ import importlib
 from pathlib import Path
 
 import msgspec
-from specprops.suite import PROPERTIES
 
+from specprops.suite import PROPERTIES
 from specverify.contracts import CONTRACTS
 
 TARGET = Path(__file__).with_name("properties.json")

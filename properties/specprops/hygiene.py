@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from specprops.trial import Trial
 from specprops.violation import Row, Violation
-
 from specverify.contracts import Case
 from specverify.subjects.replies import Value
 

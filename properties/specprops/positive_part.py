@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
+
 from specprops import rows
 from specprops.hygiene import inputs_unchanged
 from specprops.suite import prop
 from specprops.trial import Trial
 from specprops.violation import Row, Violation
-
-from specverify.contracts import Array, Case, array, expand
-from specverify.contracts.arrays import EPS, SMALLEST_NORMAL
+from specverify.contracts import Case, array, array_of
+from specverify.contracts.arrays import EPS, SMALLEST_NORMAL, round_to
 from specverify.law import show_probability
 from specverify.subjects.replies import Value
 
@@ -35,14 +35,19 @@ def _case(dtype: str, shape: Sequence[int], values: Sequence[float]) -> Case:
 def first(subject: Description) -> list[Case]:
     """Small differences p - q, smallest first."""
     dtype = subject.dtypes[0]
-    cases = [_case(dtype, (2,), (0.5, -0.5)), _case(dtype, (2,), (0.25, 0.25)), _case(dtype, (3,), (0.25, -0.5, 0.25)), _case(dtype, (3,), (-0.5, 0.375, 0.125))]
+    cases = [
+        _case(dtype, (2,), (0.5, -0.5)),
+        _case(dtype, (2,), (0.25, 0.25)),
+        _case(dtype, (3,), (0.25, -0.5, 0.25)),
+        _case(dtype, (3,), (-0.5, 0.375, 0.125)),
+    ]
     wider = [_case(dtype, (2, 2), (0.5, -0.5, -0.25, 0.25)), _case(dtype, (2, 3), (0.25, 0.25, -0.5, -0.75, 0.5, 0.25))]
     return cases + (wider if subject.batch else [])
 
 
 @st.composite
 def differences(draw: st.DrawFn, subject: Description) -> Case:
-    """p - q for related rows, every row with a positive entry; now and then over a large vocabulary."""
+    """P - q for related rows, every row with a positive entry; now and then over a large vocabulary."""
     if draw(st.integers(0, 11)) == 11 and rows.wide(subject):  # noqa: PLR2004  one case in twelve
         return {"x": draw(rows.large(subject, "difference", draw(rows.shapes(subject))))}
     dtype, v, shape = draw(st.sampled_from(subject.dtypes)), draw(st.integers(2, 8)), draw(rows.shapes(subject))
@@ -53,7 +58,7 @@ def differences(draw: st.DrawFn, subject: Description) -> Case:
 @st.composite
 def _difference(draw: st.DrawFn, v: int, dtype: str) -> tuple[float, ...]:
     p, q = draw(rows.pair(v, dtype))
-    x = rows.round_to(dtype, (a - b for a, b in zip(p, q, strict=True)))
+    x = round_to(dtype, (a - b for a, b in zip(p, q, strict=True)))
     return x if max(x) > 0 else p
 
 
@@ -76,9 +81,7 @@ def tolerance(x: Sequence[float], dtype: str) -> tuple[float, float]:
 
 def answers(trial: Trial, case: Case) -> Iterator[tuple[tuple[float, ...], tuple[float, ...], str]]:
     """(x, found) row by row, with the dtype of the coarser of the two."""
-    x, found = expand(case["x"]), trial.value(case).outcome
-    assert isinstance(x, Array)
-    assert isinstance(found, Array)
+    x, found = array_of(case, "x"), trial.value(case).outcome
     dtype = max((x.dtype, found.dtype), key=EPS.__getitem__)
     return ((a, b, dtype) for a, b in zip(x.rows(), found.rows(), strict=True))
 
@@ -124,10 +127,13 @@ def without_positive_entry(subject: Description) -> list[Case]:
       guards="hygiene", severity="advisory", after=("POS-001",), first=without_positive_entry)  # fmt: skip
 def test_without_positive_entry(trial: Trial, case: Case) -> None:
     reply = trial.call(case)
-    if isinstance(reply, Value) and isinstance(reply.outcome, Array) and not all(map(math.isfinite, reply.outcome.values)):
-        x = case["x"]
-        assert isinstance(x, Array)
-        raise Violation("A row without a positive entry gives numbers that are not finite.", _table(x.values, reply.outcome.values, "float64", right=False), kind="not finite")
+    if isinstance(reply, Value) and not all(map(math.isfinite, reply.outcome.values)):
+        x = array_of(case, "x")
+        raise Violation(
+            "A row without a positive entry gives numbers that are not finite.",
+            _table(x.values, reply.outcome.values, "float64", right=False),
+            kind="not finite",
+        )
 
 
 def _table(x: Sequence[float], found: Sequence[float], dtype: str, *, right: bool = True) -> tuple[Row, ...]:

@@ -17,13 +17,13 @@ import hypothesis
 import pytest
 from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
-from specprops.trial import TELLING, Trial
-from specprops.violation import NoAnswer, Violation
 
+from specprops.trial import TELLING, Trial, statistical_violation
+from specprops.violation import NoAnswer, Violation
 from specverify.audit import records
 from specverify.audit.suite import Property
 from specverify.contracts import CONTRACTS, Case, digest
-from specverify.observe import Confirmed, Observed, Unobserved, stream_key
+from specverify.observe import Observed, Unobserved, stream_key
 from specverify.report.text import finding_text
 
 if TYPE_CHECKING:
@@ -204,18 +204,7 @@ class Judgement:
         if not done.sure:
             text = f"one case looked wrong in its screen; {done.observed.drawn} fresh draws did not confirm it (E = {_power(done.observed.log_e)})"
             return violation, None, ("unconfirmed", text)
-        return self._afresh(violation, done), done.threshold, None
-
-    def _afresh(self, violation: Violation, done: Confirmed) -> Violation:
-        assert violation.question is not None
-        make = self.trial._law_violation if violation.kind == "law" else None  # noqa: SLF001
-        if make is not None:
-            return make(violation.question, done.observed)
-        from specprops.trial import table
-
-        return Violation(
-            violation.message, table(violation.question, done.observed), kind=violation.kind, question=violation.question, observed=done.observed
-        )
+        return statistical_violation(violation.question, done.observed), done.threshold, None
 
     def _report(self, case: Case, violation: Violation, threshold: float | None) -> None:
         described = self.bench.subject.description
@@ -241,11 +230,21 @@ class Judgement:
 
     def _end(self, status: str, reason: str | None = None) -> None:
         described = self.bench.subject.description
+        row, seconds = self.row, round(time.monotonic() - self.started, 3)
         self.bench.write(
             records.PropertyRecord(
-                self.bench.subject.label, described.contract, self.row.id, self.row.sentence, self.row.guards, status, self._evidence,
-                reason or "", len(self.seen), self.trial.draws, round(time.monotonic() - self.started, 3),
-            )  # fmt: skip
+                subject=self.bench.subject.label,
+                contract=described.contract,
+                property=row.id,
+                sentence=row.sentence,
+                guards=row.guards,
+                status=status,
+                evidence=self._evidence,
+                reason=reason or "",
+                cases=len(self.seen),
+                draws=self.trial.draws,
+                seconds=seconds,
+            )
         )
 
 

@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from specprops.violation import NoAnswer, Question, Row, Violation
-
+from specprops.violation import NoAnswer, Row, Violation
 from specverify import observe
 from specverify.contracts import Case, digest
 from specverify.law import Law, Outcome, show_outcome, show_probability
-from specverify.observe import Observed, Unobserved, stream_key
+from specverify.observe import Observed, Question, Unobserved, stream_key
 from specverify.observe.ladder import is_failure
 from specverify.subjects.replies import Died, Malformed, Raised, Reply, TimedOut, Value
 
@@ -56,18 +55,15 @@ class Trial:
 
     def law(self, case: Case, right: Law, project: Callable[[Outcome], Outcome], *, spans: int = 1) -> None:
         """The law of the projected outcome must be `right`."""
-        self._observe(case, Question(right, project, spans), self._bench.settings.screen, self._law_violation)
+        self._observe(case, Question(right, project, spans), self._bench.settings.screen)
 
     def holds(self, case: Case, predicate: Callable[[Outcome], bool], message: str, *, draws: int = 60) -> None:
         """No draw may violate the predicate; exceptions and malformed results violate every one."""
-        question = Question(Law({True: 1.0}), lambda outcome: True if predicate(outcome) else outcome)
-        self._observe(case, question, draws, lambda question, seen: _broken(message, question, seen))
+        question = Question(Law({True: 1.0}), lambda outcome: True if predicate(outcome) else outcome, invariant=message)
+        self._observe(case, question, draws)
 
-    def _observe(self, case: Case, question: Question, draws: int, violation: Callable[[Question, Observed], Violation]) -> None:
-        run_key = f"{self._run_key}/{self._id}"
-        seen = observe.law(
-            self._bench.subject, case, right=question.right, project=question.project, run_key=run_key, draws=draws, spans=question.spans
-        )
+    def _observe(self, case: Case, question: Question, draws: int) -> None:
+        seen = observe.law(self._bench.subject, case, question, run_key=f"{self._run_key}/{self._id}", draws=draws)
         if isinstance(seen, Unobserved):
             self._answered(seen.reply)
             return
@@ -75,15 +71,13 @@ class Trial:
         self.draws += seen.drawn
         if seen.log_e >= self.bar:
             self.bar = max(self.bar, min(seen.log_e, TELLING))
-            raise violation(question, seen)
+            raise statistical_violation(question, seen)
 
     def confirm(self, case: Case, question: Question) -> observe.Confirmed | Unobserved:
         """Ask again on fresh streams, against the threshold of the run."""
         settings = self._bench.settings
-        done = observe.confirm(
-            self._bench.subject, case, right=question.right, project=question.project, run_key=f"{self._run_key}/{self._id}",
-            draws=settings.draws, spans=question.spans, threshold=settings.threshold,
-        )  # fmt: skip
+        run_key, subject = f"{self._run_key}/{self._id}", self._bench.subject
+        done = observe.confirm(subject, case, question, run_key=run_key, draws=settings.draws, threshold=settings.threshold)
         self.draws += done.observed.drawn if isinstance(done, observe.Confirmed) else 0
         return done
 
@@ -98,16 +92,18 @@ class Trial:
             raise NoAnswer(f"The subject {reply}.")
         return reply
 
-    def _law_violation(self, question: Question, seen: Observed) -> Violation:
-        if any(is_failure(outcome) for outcome in seen.counts):
-            return _broken("Some draws fail", question, seen)
-        distance = seen.found.total_variation(question.right)
-        return Violation(f"The law is off by a total variation of about {distance:.2g}.", table(question, seen), kind="law", question=question, observed=seen)
+
+def statistical_violation(question: Question, seen: Observed) -> Violation:
+    """What to say of an observation that speaks against the right law."""
+    if question.invariant is not None or any(is_failure(outcome) for outcome in seen.counts):
+        return _broken(question.invariant or "Some draws fail", question, seen)
+    distance = seen.found.total_variation(question.right)
+    return Violation(f"The law is off by a total variation of about {distance:.2g}.", table(question, seen), kind="law", question=question, observed=seen)
 
 
 def _broken(message: str, question: Question, seen: Observed) -> Violation:
     outside = [outcome for outcome in seen.counts if question.right[outcome] == 0]
-    failures = sorted({str(outcome[1]) for outcome in outside if is_failure(outcome) and isinstance(outcome[0], str)})  # type: ignore[index]
+    failures = sorted({str(outcome[1]) for outcome in outside if is_failure(outcome) and isinstance(outcome[0], str)})
     examples = "".join(f" The subject {seen.examples[name]}." for name in failures if name in seen.examples)
     share = sum(seen.counts[outcome] for outcome in outside) / seen.drawn
     text = f"{message} in {show_share(share)} of the draws.{examples}"
@@ -121,7 +117,7 @@ def show_share(share: float) -> str:
 
 def table(question: Question, seen: Observed) -> tuple[Row, ...]:
     """The outcomes that differ most, found against right."""
-    if question.right.probabilities == {True: 1.0}:
+    if question.invariant is not None:
         wrong = sorted((x for x in seen.counts if x is not True), key=lambda x: -seen.counts[x])
         return tuple(Row(show_outcome(x), f"{seen.found[x]:.4g}", "0") for x in wrong[:SHOWN_ROWS])
     outcomes = sorted(question.right.probabilities.keys() | seen.counts.keys(), key=lambda x: -abs(seen.found[x] - question.right[x]))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from specverify.law import Law, Outcome
-from specverify.observe import Observed
+from specverify.observe import Observed, Question
 
 
 @dataclass(frozen=True)
@@ -16,15 +14,6 @@ class Row:
     outcome: str
     found: str
     right: str
-
-
-@dataclass(frozen=True)
-class Question:
-    """What must be asked again before a law is called wrong: the right law, and how outcomes are read."""
-
-    right: Law
-    project: Callable[[Outcome], Outcome]
-    spans: int = 1
 
 
 class Violation(AssertionError):
@@ -39,7 +28,7 @@ class Violation(AssertionError):
         output: what the subject printed, for a process that ended.
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         message: str,
         table: tuple[Row, ...] = (),
@@ -54,5 +43,5 @@ class Violation(AssertionError):
         self.question, self.observed, self.output = question, observed, output
 
 
-class NoAnswer(Exception):  # noqa: N818  ends a search, accuses nobody
+class NoAnswer(Exception):
     """The subject gave no answer in time: the property stays undecided."""

@@ -77,8 +77,4 @@ class Plan(msgspec.Struct, frozen=True):
 def labelled(found: list[tuple[Source, Description]]) -> tuple[Planned, ...]:
     """Give each subject a name of its own: its declared name, with its source where two share one."""
     names = [description.name for _, description in found]
-    return tuple(
-        Planned(d.name if names.count(d.name) == 1 else f"{source.shown}::{d.name}", source, d) for source, d in found
-    )
-
-
+    return tuple(Planned(d.name if names.count(d.name) == 1 else f"{source.shown}::{d.name}", source, d) for source, d in found)

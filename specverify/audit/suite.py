@@ -63,7 +63,9 @@ def properties() -> dict[str, Property]:
         rows = msgspec.json.decode((Path(spec.origin).parent / "properties.json").read_bytes(), type=list[Property])
         found.update({row.id: row for row in rows})
     if not found:
-        raise SpecverifyError("No property suite is installed.", hint="Install the distribution: pip install specdec-verify, or pip install -e . in its checkout.")
+        raise SpecverifyError(
+            "No property suite is installed.", hint="Install the distribution: pip install specdec-verify, or pip install -e . in its checkout."
+        )
     return found
 
 

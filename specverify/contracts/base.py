@@ -20,7 +20,7 @@ ROW_SUM_TOLERANCE = 0.02
 """Rows of our own making are rounded from exact fractions; half precision moves a sum by at most eps / 2 = 2^-8."""
 
 
-class Malformed(Exception):  # noqa: N818  it is an outcome of the subject, not an error of ours
+class Malformed(Exception):
     """A subject's result that is not of the contract's form; its text is the sentence shown."""
 
 
@@ -104,6 +104,13 @@ def float_array(contract: str, case: Case, name: str) -> Array:
     value = expand(case[name])
     if not isinstance(value, Array) or value.dtype not in FLOATS or not value.shape or 0 in value.shape[-1:]:
         raise outside(contract, f"{name} must be a floating-point array of shape (..., V)")
+    return value
+
+
+def array_of(case: Case, name: str) -> Array:
+    """An argument that is an array, a family expanded."""
+    value = expand(case[name])
+    assert isinstance(value, Array)
     return value
 
 

@@ -64,7 +64,7 @@ def _edges(width: int, rng: random.Random) -> list[float]:
 
 
 def _difference(width: int, rng: random.Random) -> list[float]:
-    """p - q of two Zipf rows: what a residual starts from."""
+    """P - q of two Zipf rows: what a residual starts from."""
     return [a - b for a, b in zip(_zipf(width, rng), _zipf(width, rng), strict=True)]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from specverify.contracts.arrays import array
-from specverify.contracts.base import Case, Contract, Malformed, Parameter, check_names, probability_rows, token_list
+from specverify.contracts.base import Case, Contract, Malformed, Parameter, array_of, check_names, probability_rows, token_list
 from specverify.law import Outcome
 
 
@@ -16,7 +16,7 @@ def _check(case: Case) -> None:
 
 def _outcome(case: Case, result: object) -> Outcome:
     """One id for one row, a flat tuple for more; an axis of length one at the end (torch.multinomial's) is welcome."""
-    shape = case["probs"].shape  # type: ignore[attr-defined]
+    shape = array_of(case, "probs").shape
     tokens, rows, width = token_list(result), math.prod(shape[:-1]), shape[-1]
     if len(tokens) != rows:
         raise Malformed(f"{rows} row{'s' * (rows != 1)} gave {len(tokens)} token ids")

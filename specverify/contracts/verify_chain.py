@@ -14,6 +14,7 @@ from specverify.contracts.base import (
     Malformed,
     Parameter,
     Stream,
+    array_of,
     check_names,
     outside,
     probability_rows,
@@ -35,7 +36,7 @@ def _check(case: Case) -> None:
 
 def _outcome(case: Case, result: object) -> Outcome:
     tokens = token_list(result)
-    gamma, width = case["q"].shape  # type: ignore[attr-defined]
+    gamma, width = array_of(case, "q").shape
     if not 1 <= len(tokens) <= gamma + 1:
         raise Malformed(f"{len(tokens)} tokens came back for {gamma} draft token{'s' * (gamma != 1)}; 1 to {gamma + 1} are possible")
     if not all(0 <= token < width for token in tokens):
@@ -45,25 +46,26 @@ def _outcome(case: Case, result: object) -> Outcome:
 
 def _stream(case: Case) -> Stream:
     """Drafts drawn from q, completions from p, both from the tool's generator; outcome (draft, n, gamma + 1 tokens)."""
-    p, q = _cumulative(case["p"]), _cumulative(case["q"])
+    p, q = _cumulative(array_of(case, "p")), _cumulative(array_of(case, "q"))
     gamma = len(q)
-    fixed = case.get("draft")
+    fixed = array_of(case, "draft") if "draft" in case else None
 
     def draw(rng: random.Random) -> dict[str, object]:
         return {} if fixed is not None else {"draft": array("int64", (gamma,), [_token(row, rng) for row in q])}
 
     def finish(rng: random.Random, drawn: Mapping[str, object], outcome: Outcome) -> Outcome:
         draft = drawn.get("draft", fixed)
-        if not isinstance(outcome, tuple) or not isinstance(outcome[0], int):
+        if not isinstance(outcome[0], int):  # an exception or a malformed result
             return outcome
+        assert isinstance(draft, Array)
         rest = tuple(_token(p[i], rng) for i in range(len(outcome), gamma + 1))
-        return (draft.values, len(outcome) - 1, outcome + rest)  # type: ignore[union-attr]
+        return (draft.values, len(outcome) - 1, outcome + rest)
 
     return Stream(draw, finish)
 
 
-def _cumulative(rows: object) -> list[list[float]]:
-    return [list(itertools.accumulate(row)) for row in rows.rows()]  # type: ignore[attr-defined]
+def _cumulative(rows: Array) -> list[list[float]]:
+    return [list(itertools.accumulate(row)) for row in rows.rows()]
 
 
 def _token(cumulative: Sequence[float], rng: random.Random) -> int:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-Outcome = Hashable
-"""Nested tuples of ints, bools and strings; an exception is ("raised", TypeName)."""
+Outcome = Any
+"""A hashable value: nested tuples of ints, bools and strings; an exception is ("raised", TypeName)."""
 
 
 def freeze(value: object) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 LARGEST_DENOMINATOR = 64
@@ -13,14 +14,14 @@ HALF_STEP = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfl
 
 def small_fraction(x: float, dtype: str = "float64") -> Fraction | None:
     """The smallest fraction with denominator up to 64 that rounds to x in `dtype`, or none."""
-    if not -1e6 < x < 1e6:
+    if not math.isfinite(x):
         return None
     fraction = Fraction(x).limit_denominator(LARGEST_DENOMINATOR)
     return fraction if abs(float(fraction) - x) <= 2 * HALF_STEP.get(dtype, 0.0) * abs(x) else None
 
 
 def show_probability(x: float, dtype: str = "float64") -> str:
-    """"1/3", "0.1234", "3.1e-07": a fraction if it is a small one, else four significant digits."""
+    """ "1/3", "0.1234", "3.1e-07": a fraction if it is a small one, else four significant digits."""
     fraction = small_fraction(x, dtype)
     return str(fraction) if fraction is not None else f"{x:.4g}"
 

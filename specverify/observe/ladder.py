@@ -16,8 +16,25 @@ from specverify.subjects.subject import Subject
 STEPS = (("exact", "the exact engine is not part of this version"), ("near-exact", "the black box is not part of this version"))
 """Rungs that were not taken, with the reason, as every observation records them."""
 
-FIRST_LOOK = 250
-"""Draws of a confirmation's first chunk; each chunk doubles what was drawn. A gross fault is sure after the first."""
+FIRST_LOOK = 2_000
+"""Draws of a confirmation's first chunk; each chunk doubles what was drawn. A gross fault is sure after the first, and shown to two digits."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of a law, on one case.
+
+    Attributes:
+        right: the law that the projected outcome must follow.
+        project: from a stream's outcome to that of `right`; exceptions and malformed results bypass it.
+        spans: successive calls that make one outcome.
+        invariant: what to say where `right` is sure of True and any other outcome is a violation; none for a law proper.
+    """
+
+    right: Law
+    project: Callable[[Outcome], Outcome]
+    spans: int = 1
+    invariant: str | None = None
 
 
 @dataclass(frozen=True)
@@ -66,38 +83,26 @@ class Confirmed:
     observed: Observed
 
 
-Project = Callable[[Outcome], Outcome]
+def law(subject: Subject, case: Case, question: Question, *, run_key: str, draws: int) -> Observed | Unobserved:
+    """Screen one case: `draws` of one stream, seeded by the run key and the case, against the right law.
 
-
-def law(subject: Subject, case: Case, *, right: Law, project: Project, run_key: str, draws: int, spans: int = 1) -> Observed | Unobserved:
-    """Screen one case: draws of one keyed stream against the right law.
-
-    Args:
-        subject: the subject.
-        case: the case; for a step without its draft, which the stream then draws from q.
-        right: law of the projected outcome.
-        project: from the stream's outcome to that of `right`; exceptions and malformed results bypass it.
-        run_key: of the run.
-        draws: how many.
-        spans: successive calls that make one outcome.
+    A step's case comes without its draft, which the stream then draws from q.
     """
-    return _stream(subject, case, right, project, run_key, "screen", draws, spans)
+    return _stream(subject, case, question, stream_key(run_key, digest(case), f"{subject.label}/screen"), draws)
 
 
-def confirm(  # noqa: PLR0913  the arguments of `law`, and the threshold
-    subject: Subject, case: Case, *, right: Law, project: Project, run_key: str, draws: int, spans: int = 1, threshold: float
-) -> Confirmed | Unobserved:
+def confirm(subject: Subject, case: Case, question: Question, *, run_key: str, draws: int, threshold: float) -> Confirmed | Unobserved:
     """Draw afresh until E reaches `threshold` or `draws` are spent. The chance that a right law reaches it is at most 1 / threshold."""
     counts: dict[Outcome, int] = {}
     examples: dict[str, Raised] = {}
     for number, chunk in enumerate(_chunks(draws)):
-        part = _stream(subject, case, right, project, run_key, f"confirm/{number}", chunk, spans)
+        part = _stream(subject, case, question, stream_key(run_key, digest(case), f"{subject.label}/confirm/{number}"), chunk)
         if isinstance(part, Unobserved):
             return part
         for outcome, n in part.counts.items():
             counts[outcome] = counts.get(outcome, 0) + n
         examples.update(part.examples)
-        total = _observed(counts, right, examples)
+        total = _observed(counts, question.right, examples)
         if total.log_e >= math.log(threshold):
             return Confirmed(sure=True, threshold=threshold, observed=total)
     return Confirmed(sure=False, threshold=threshold, observed=total)
@@ -111,16 +116,15 @@ def _chunks(draws: int) -> Iterator[int]:
         chunk = min(done, draws - done)
 
 
-def _stream(subject: Subject, case: Case, right: Law, project: Project, run_key: str, stage: str, draws: int, spans: int) -> Observed | Unobserved:  # noqa: PLR0913
-    key = stream_key(run_key, digest(case), f"{subject.label}/{stage}")
-    sampled = subject.sample(case, draws, key=key, spans=spans)
+def _stream(subject: Subject, case: Case, question: Question, key: int, draws: int) -> Observed | Unobserved:
+    sampled = subject.sample(case, draws, key=key, spans=question.spans)
     if isinstance(sampled, (Died, TimedOut)):
         return Unobserved(sampled)
     counts: dict[Outcome, int] = {}
     for outcome, n in sampled.counts.items():
-        seen = outcome if is_failure(outcome) else project(outcome)
+        seen = outcome if is_failure(outcome) else question.project(outcome)
         counts[seen] = counts.get(seen, 0) + n
-    return _observed(counts, right, sampled.examples)
+    return _observed(counts, question.right, sampled.examples)
 
 
 def _observed(counts: Mapping[Outcome, int], right: Law, examples: Mapping[str, Raised]) -> Observed:

@@ -17,13 +17,26 @@ def summary(found: list[Record]) -> list[str]:
     for subject in dict.fromkeys(row.subject for row in rows):
         mine = [row for row in rows if row.subject == subject]
         lines.append(f"{subject:<24} {mine[0].contract:<16} {counts_text(mine)}")
-    lines += [f"{finding.severity} {finding.property} [{finding.subject}]  {finding.message}" for finding in found if isinstance(finding, Finding) and finding.severity != "finding"]
+    lines += [
+        f"{finding.severity} {finding.property} [{finding.subject}]  {finding.message}"
+        for finding in found
+        if isinstance(finding, Finding) and finding.severity != "finding"
+    ]
     lines += [f"{row.status} {row.property} [{row.subject}]  {row.reason}" for row in rows if row.status in ("inconclusive", "unconfirmed")]
     return lines
 
 
 def counts_text(rows: list[PropertyRecord]) -> str:
-    """"5 ok · 1 FAILED · 2 blocked": statuses in a fixed order, those that occur."""
-    names = {"ok": "ok", "failed": "FAILED", "grid": "grid effect", "advisory": "advisory", "unconfirmed": "not confirmed", "inconclusive": "inconclusive", "blocked": "blocked", "not applicable": "not applicable"}
+    """ "5 ok · 1 FAILED · 2 blocked": statuses in a fixed order, those that occur."""
+    names = {
+        "ok": "ok",
+        "failed": "FAILED",
+        "grid": "grid effect",
+        "advisory": "advisory",
+        "unconfirmed": "not confirmed",
+        "inconclusive": "inconclusive",
+        "blocked": "blocked",
+        "not applicable": "not applicable",
+    }
     counts = {status: sum(row.status == status for row in rows) for status in names}
     return " · ".join(f"{count} {names[status]}" for status, count in counts.items() if count)

@@ -96,5 +96,3 @@ def _from_numpy(numpy: Any, value: Any) -> object:
         return f"<numpy array of {dtype}>"
     little = numpy.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
     return Array(dtype, tuple(numpy.shape(value)), little.tobytes())
-
-

@@ -3,12 +3,17 @@
 usage: bootstrap.py REQUEST_FD REPLY_FD MEMORY_BYTES. Everything before `serve` uses the standard library and nothing of ours.
 """
 
+from __future__ import annotations
+
 import importlib.abc
 import importlib.util
 import os
 import resource
 import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 PACKAGE = Path(__file__).resolve().parent.parent
 
@@ -16,7 +21,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 class OnlySpecverify(importlib.abc.MetaPathFinder):
     """Finds the package `specverify` in the tool's folder, and nothing else: the tool's site-packages stay out of sight."""
 
-    def find_spec(self, fullname: str, path: object = None, target: object = None) -> object:  # noqa: ARG002
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /) -> ModuleSpec | None:  # noqa: ARG002
         """The spec of `specverify` itself; its submodules follow from its folder."""
         if fullname != "specverify":
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -88,7 +88,13 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         slots: how many copies may run at once.
         memory: address space in bytes; None is 2 GB on the CPU.
         name: how reports call it; the function's name by default.
-        scratch, sentinel, rng, siblings, models, domain, supports: for contracts that are not in this version; recorded.
+        scratch: buffers handed over for output. This option and the six below are for contracts not in this version; they are recorded.
+        sentinel: what fills unused output slots.
+        rng: how the subject draws.
+        siblings: how the children of a tree's node were drawn.
+        models: the form of models that a loop takes.
+        domain: ranges of its arguments.
+        supports: features that it has.
 
     Returns:
         A decorator that records the callable and returns it unchanged.
@@ -114,6 +120,8 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
     _check_together(arrays, dtypes, seed)
 
     def declare(function: F) -> F:
+        if not callable(function):
+            raise SpecverifyError(f"{name or function!r} is no callable.", hint="Bind a function, or a class where the contract has state.")
         called = name or getattr(function, "__name__", type(function).__name__)
         DECLARED.append(Declaration(function, contract, called, later={k: v for k, v in later.items() if v}, **options))  # type: ignore[arg-type]
         return function
@@ -142,7 +150,7 @@ def _one_of(what: str, value: str | None, choices: tuple[str | None, ...]) -> st
     return value
 
 
-def _each(what: str, values: tuple[str, ...], choices: tuple[str, ...]) -> tuple[str, ...]:
+def _each(what: str, values: Sequence[str], choices: tuple[str, ...]) -> tuple[str, ...]:
     if isinstance(values, str) or not values:
         raise SpecverifyError(f"{what}s must be a tuple of names, not {values!r}.", hint=f"Write {what}s=({choices[0]!r},).")
     for value in values:

@@ -17,7 +17,7 @@ LARGEST = 256 * 2**20
 """Bytes in one part of a frame. A step at V = 128,256 and gamma 8 in float64 takes 17 MB; more is a forged or broken frame."""
 
 
-class BrokenPipe(Exception):  # noqa: N818  the other side is gone; the caller knows what that means
+class BrokenPipe(Exception):
     """The stream ended inside or before a frame, or holds no frame."""
 
 

@@ -62,7 +62,7 @@ def describe(source: Mapping[str, Any], bound: dict[str, trial.Bound]) -> list[d
         _load(source)
     except SpecverifyError:
         raise
-    except BaseException as error:  # noqa: BLE001  sys.exit at import included
+    except BaseException as error:
         reply = trial.raised(error)
         told = f"{reply['type']}: {reply['message']}" if reply["message"] else str(reply["type"])
         raise _unloadable(f"{source['shown']} could not be imported: {told}", str(reply["where"])) from error
@@ -90,7 +90,7 @@ def _load(source: Mapping[str, Any]) -> None:
 
 
 def _run_file(path: str) -> None:
-    name = Path(path).stem
+    name = Path(SUBJECTS_FILE).stem  # never the file's own: a gallery file bears the name of the package that it imports
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise _unloadable(f"{path} is no Python file", "")
@@ -127,8 +127,6 @@ def _introduce(declaration: Declaration, bound: dict[str, trial.Bound]) -> dict[
 def _misfit(bound: trial.Bound) -> str | None:
     """Why the callable cannot be called as its contract, or none."""
     declaration, told = bound.declaration, bound.contract
-    if not callable(declaration.function):
-        return f"{declaration.name} is no callable but {type(declaration.function).__name__}"
     try:
         signature = inspect.signature(declaration.function)
     except (TypeError, ValueError):
@@ -144,8 +142,11 @@ def _misfit(bound: trial.Bound) -> str | None:
 
 def versions() -> dict[str, str]:
     """Of Python and of what the subject has loaded of torch, numpy and transformers."""
-    loaded = {name: str(getattr(sys.modules[name], "__version__", "")) for name in ("torch", "numpy", "transformers") if name in sys.modules}
-    return {"python": platform.python_version(), **loaded}
+    told = {"python": platform.python_version()}
+    for name in ("torch", "numpy", "transformers"):
+        if name in sys.modules:
+            told[name] = str(getattr(sys.modules[name], "__version__", ""))
+    return told
 
 
 __all__ = ["CONTRACTS", "PROTOCOL", "SUBJECTS_FILE", "answer", "describe", "serve"]

@@ -9,7 +9,6 @@ from typing import Any
 from specverify.contracts import CONTRACTS, Case, Contract
 from specverify.errors import SpecverifyError
 from specverify.subjects.replies import Died, Reply, Sampled, TimedOut, reply, sampled
-from specverify.subjects.source import Source
 from specverify.subjects.worker import Overdue, Worker, WorkerGone
 
 STREAM_SECONDS = 60.0
@@ -45,7 +44,8 @@ class Description:
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> Description:
         """From a worker's message, where tuples came as lists."""
-        return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in message.items()})
+        fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in message.items()}
+        return cls(**fields)
 
 
 class Subject:
@@ -94,5 +94,7 @@ def load(worker: Worker) -> tuple[list[Description], dict[str, str]]:
     """
     described = worker.describe()
     if not described["subjects"]:
-        raise SpecverifyError(f"{worker.source.shown} declares no subject.", hint="Bind a function with `specverify.subject(CONTRACT)`; `specverify list` shows the contracts.")
+        raise SpecverifyError(
+            f"{worker.source.shown} declares no subject.", hint="Bind a function with `specverify.subject(CONTRACT)`; `specverify list` shows the contracts."
+        )
     return [Description.of(message) for message in described["subjects"]], described["versions"]

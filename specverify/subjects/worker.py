@@ -35,7 +35,7 @@ class Limits:
     call_seconds: float = 10.0
 
 
-class WorkerGone(Exception):  # noqa: N818  an event that callers turn into a reply
+class WorkerGone(Exception):
     """The process ended during a request."""
 
     def __init__(self, how: str, output: str) -> None:
@@ -43,7 +43,7 @@ class WorkerGone(Exception):  # noqa: N818  an event that callers turn into a re
         self.how, self.output = how, output
 
 
-class Overdue(Exception):  # noqa: N818  as above
+class Overdue(Exception):
     """No answer in time; the process was killed."""
 
 
@@ -124,7 +124,9 @@ class Worker:
         except OSError as error:
             for fd in (we_write, we_read):
                 os.close(fd)
-            raise Unloadable(f"{self.source.python} is no interpreter that starts: {error.strerror}.", hint="`--python` takes the path of a Python 3.10 or later.") from error
+            raise Unloadable(
+                f"{self.source.python} is no interpreter that starts: {error.strerror}.", hint="`--python` takes the path of a Python 3.10 or later."
+            ) from error
         finally:
             os.close(child_reads)
             os.close(child_writes)

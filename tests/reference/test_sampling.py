@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import pytest
 import torch
+
 from specref import residual, sample, verify_chain
 from specref.sampling import _verify
 
@@ -27,7 +28,7 @@ def tensor(rows: list) -> torch.Tensor:
 def pieces(thresholds: set[Fraction]) -> list[tuple[float, Fraction]]:
     """Midpoints and lengths of the pieces into which thresholds cut [0, 1): the step is constant on each."""
     cuts = sorted({Fraction(0), Fraction(1)} | {t for t in thresholds if 0 < t < 1})
-    return [(float((a + b) / 2), b - a) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [(float((a + b) / 2), b - a) for a, b in pairwise(cuts)]
 
 
 def cumulative(row: tuple) -> set[Fraction]:

@@ -1,0 +1,5 @@
+"""`python -m specverify` is the command `specverify`."""
+
+from specverify.cli import main
+
+main()

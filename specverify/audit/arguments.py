@@ -1,0 +1,43 @@
+"""SUBJECT arguments of the command line: `[kind:]id` to a source."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from specverify.errors import SpecverifyError, unknown
+from specverify.faults import fault
+from specverify.subjects.source import Source, from_dotted, from_path
+
+GALLERY = Path(__file__).resolve().parent.parent / "gallery"
+KINDS = ("py", "fault", "gallery")
+
+
+def gallery() -> list[str]:
+    """Names of the published audits that ship with the tool."""
+    return sorted(path.stem for path in GALLERY.glob("*.py") if path.stem != "__init__")
+
+
+def source(text: str, python: str | None = None) -> Source:
+    """What one SUBJECT argument names.
+
+    Raises:
+        SpecverifyError: another form, an unknown name, or nothing there.
+    """
+    interpreter = python or sys.executable
+    kind, colon, rest = text.partition(":")
+    if kind in ("http", "https"):
+        raise SpecverifyError(
+            "Servers cannot be audited in this version.", hint="Audit the functions that the server calls: a checkout, or py:MODULE:NAME@CONTRACT."
+        )
+    if kind == "py" and colon:
+        return from_dotted(text, interpreter)
+    if kind == "fault" and colon:
+        return Source(text, interpreter, module=fault(rest).module, only=rest)
+    if kind == "gallery" and colon:
+        if rest not in gallery():
+            raise unknown("gallery entry", rest, gallery())
+        return Source(text, interpreter, file=str(GALLERY / f"{rest}.py"))
+    if colon and not Path(text).exists():
+        raise unknown("kind of subject", kind, KINDS)
+    return from_path(text, interpreter)

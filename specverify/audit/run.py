@@ -1,0 +1,183 @@
+"""One run: load the subjects, let pytest judge them, merge what it wrote, decide."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import specverify
+from specverify.audit import records
+from specverify.audit.arguments import source
+from specverify.audit.bench import Pool
+from specverify.audit.events import EVENTS, shard_records, write_events
+from specverify.audit.plan import describe_each
+from specverify.audit.records import Footer, Header, PropertyRecord, Record, SubjectRecord
+from specverify.audit.settings import SUITE, Plan, Settings
+from specverify.audit.suite import modules, of_contract
+from specverify.audit.verdict import INTERRUPTED, UNDECIDED, Verdict, exit_code, verdicts
+
+PLAN = "plan.json"
+LOG = "pytest.log"
+INI = Path(__file__).with_name("pytest.ini")
+POLL_SECONDS = 0.1
+PYTEST_ENDED = (0, 1, 5)
+"""All passed, some failed, none collected: the suite did its work. Anything else is ours to explain."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run's end: where its files are, the verdicts, the exit code."""
+
+    folder: Path
+    header: Header
+    verdicts: tuple[Verdict, ...]
+    records: tuple[Record, ...]
+    exit_code: int
+    seconds: float
+    complete: bool
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """What a console does while a run goes on."""
+
+    started: Callable[[Header, list[SubjectRecord]], None] = lambda _header, _subjects: None
+    record: Callable[[Record], None] = lambda _: None
+
+
+def audit(arguments: list[str], settings: Settings, *, python: str | None, out: Path, workers: str, watcher: Watcher) -> Finished:
+    """Audit what the arguments name.
+
+    Args:
+        arguments: SUBJECT arguments.
+        settings: of the run; alpha is shared out here.
+        python: interpreter of the subjects, the tool's own if none.
+        out: folder under which RUN is made.
+        workers: pytest's -n: a number, or "auto".
+        watcher: told what happens.
+
+    Raises:
+        SpecverifyError: an argument that names nothing.
+    """
+    began = time.monotonic()
+    sources = list(dict.fromkeys(source(argument, python) for argument in arguments))
+    folder = _folder(out, arguments)
+    pool = Pool(settings)
+    try:
+        plan, subjects = describe_each(sources, settings, pool)
+    finally:
+        pool.close()
+    header = _header(folder.name, arguments, plan.settings)
+    (folder / EVENTS).write_bytes(b"".join(records.encode(record) + b"\n" for record in (header, *subjects)))
+    watcher.started(header, subjects)
+    reason = _judge(plan, folder, workers, watcher)
+    return _finish(folder, header, subjects, plan, reason, time.monotonic() - began)
+
+
+def _judge(plan: Plan, folder: Path, workers: str, watcher: Watcher) -> str:
+    """Run pytest on the plan and tell its records as they come; why it ended early, or nothing."""
+    ready = [planned for planned in plan.subjects if planned.description.problem is None]
+    if not ready:
+        return ""
+    plan.write(folder / PLAN)
+    contracts = dict.fromkeys(planned.description.contract for planned in ready)
+    command = _command(folder, [f"{package}.{contract}" for package in modules() for contract in contracts], _processes(workers, len(ready)))
+    with (folder / LOG).open("wb") as log:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=_environment())  # noqa: S603
+        try:
+            for record in _follow(process, folder):
+                watcher.record(record)
+        except KeyboardInterrupt:
+            process.terminate()
+            process.wait()
+            return "interrupted"
+    return "" if process.returncode in PYTEST_ENDED else f"pytest ended with code {process.returncode}; {folder / LOG} tells why"
+
+
+def _command(folder: Path, packages: list[str], processes: int) -> list[str]:
+    spread = ["-n", str(processes)] if processes > 1 else ["-p", "no:xdist"]
+    where = ["-c", str(INI), "--rootdir", str(Path.cwd()), "--specverify-plan", str(folder / PLAN), "--specverify-run", str(folder)]
+    return [sys.executable, "-m", "pytest", *where, *spread, "-q", "--pyargs", *packages]
+
+
+def _environment() -> dict[str, str]:
+    """Ours without what would steer pytest: a user's PYTEST_ADDOPTS is for the user's own tests."""
+    return {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+
+
+def _processes(workers: str, subjects: int) -> int:
+    wanted = len(os.sched_getaffinity(0)) if workers == "auto" else int(workers)
+    return max(1, min(wanted, subjects))
+
+
+def _follow(process: subprocess.Popen[bytes], folder: Path) -> Iterator[Record]:
+    """Records as the shards grow, until the process ends."""
+    places: dict[Path, int] = {}
+    ended = False
+    while not ended:
+        ended = process.poll() is not None
+        for shard in sorted((folder / "shards").glob("*.jsonl")):
+            with shard.open("rb") as file:
+                file.seek(places.get(shard, 0))
+                new = file.read()
+            whole = new[: new.rfind(b"\n") + 1]
+            places[shard] = places.get(shard, 0) + len(whole)
+            for line in whole.splitlines():
+                yield records.decode(line)
+        if not ended:
+            time.sleep(POLL_SECONDS)
+
+
+def _finish(folder: Path, header: Header, subjects: list[SubjectRecord], plan: Plan, reason: str, seconds: float) -> Finished:
+    found = shard_records(folder)
+    found += _unreached(plan, found, reason or "the run ended before it")
+    given = verdicts(subjects, found)
+    code = INTERRUPTED if reason == "interrupted" else exit_code(given)
+    if reason and code == 0:
+        code = UNDECIDED
+    footer = Footer(complete=not reason, exit_code=code, seconds=round(seconds, 3), reason=reason)
+    write_events(folder, header, subjects, found, footer)
+    with contextlib.suppress(FileNotFoundError):
+        (folder / PLAN).unlink()
+    return Finished(folder, header, tuple(given), (header, *subjects, *found, footer), code, seconds, not reason)
+
+
+def _unreached(plan: Plan, found: list[Record], reason: str) -> list[Record]:
+    """An inconclusive record for every planned property that left none."""
+    done = {(record.subject, record.property) for record in found if isinstance(record, PropertyRecord)}
+    return [
+        PropertyRecord(planned.label, row.contract, row.id, row.sentence, row.guards, "inconclusive", "none", reason)
+        for planned in plan.subjects
+        if planned.description.problem is None
+        for row in of_contract(planned.description.contract)
+        if (planned.label, row.id) not in done
+    ]
+
+
+def _folder(out: Path, arguments: list[str]) -> Path:
+    """reports/DATE-TIME-SUBJECT, made anew; a number is added where two runs start within a second."""
+    stamp = datetime.datetime.now(tz=datetime.UTC).strftime("%Y%m%d-%H%M%S")
+    subject = re.sub(r"[^A-Za-z0-9.]+", "-", arguments[0]).strip("-.")[:40] or "here"
+    names = [f"{stamp}-{subject}", *(f"{stamp}-{subject}-{number}" for number in range(2, 100))]
+    for name in names:
+        with contextlib.suppress(FileExistsError):
+            (out / name).mkdir(parents=True)
+            return out / name
+    raise FileExistsError(out / names[0])
+
+
+def _header(run: str, arguments: list[str], settings: Settings) -> Header:
+    return Header(
+        format=records.FORMAT, version=specverify.__version__, suite=SUITE, run=run, arguments=tuple(arguments), run_key=settings.run_key,
+        alpha=settings.alpha, draws=settings.draws, pairs=settings.pairs, fail_on=settings.fail_on,
+        started=datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds"), python=platform.python_version(), platform=platform.platform(),
+    )  # fmt: skip

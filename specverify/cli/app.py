@@ -1,0 +1,26 @@
+"""The table of verbs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import specverify
+from specverify.cli.audit import audit
+from specverify.cli.list import list_
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
+app.command("audit")(audit)
+app.command("list")(list_)
+
+
+def _version(wanted: bool) -> None:  # noqa: FBT001  a click callback
+    if wanted:
+        typer.echo(f"specverify {specverify.__version__}")
+        raise typer.Exit
+
+
+@app.callback(no_args_is_help=True)
+def verbs(_: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False) -> None:
+    """Does this speculative decoder output exactly what its target model would, and if not, why?"""

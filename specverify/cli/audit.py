@@ -1,0 +1,47 @@
+"""`specverify audit SUBJECT…`: run the suite, show progress, print the verdict, write reports/RUN/."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from specverify.audit.run import Watcher
+from specverify.audit.run import audit as run_audit
+from specverify.audit.settings import CONFIRM_DRAWS, FAIL_ON, RUN_KEY, Settings
+from specverify.cli.console import Console
+from specverify.errors import SpecverifyError, unknown
+from specverify.report.html import write_html
+
+SUBJECT_HELP = "A checkout or file, py:MODULE:NAME@CONTRACT, fault:NAME or gallery:NAME."
+PAGE = "index.html"
+
+
+def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
+    subjects: Annotated[list[str], typer.Argument(metavar="SUBJECT...", help=SUBJECT_HELP)],
+    python: Annotated[str | None, typer.Option(help="Interpreter that has the subjects' dependencies (default: this one).")] = None,
+    run_key: Annotated[str, typer.Option(help="Key that all seeds are hashed from.")] = RUN_KEY,
+    budget: Annotated[int, typer.Option(min=1, help="Draws of a confirmation.")] = CONFIRM_DRAWS,
+    fail_on: Annotated[list[str] | None, typer.Option(help="grid or advisory: let these fail the run too.")] = None,
+    call_seconds: Annotated[float, typer.Option(min=0.1, help="Time limit of one call of a subject.")] = 10.0,
+    memory: Annotated[float, typer.Option(min=0, help="Address space of a worker in GB; 0 is no limit.")] = 2.0,
+    workers: Annotated[str, typer.Option("-n", help="Processes: a number, or auto.")] = "auto",
+    out: Annotated[Path, typer.Option(help="Folder for the run's folder.")] = Path("reports"),
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of our own errors.")] = False,  # noqa: ARG001  read by main
+) -> None:
+    """Judge subjects and say whether they keep the target's law, how that is known, and where they do not."""
+    for word in fail_on or []:
+        if word not in FAIL_ON:
+            raise unknown("severity", word, FAIL_ON)
+    if workers != "auto" and not (workers.isdigit() and int(workers) > 0):
+        raise SpecverifyError(f"-n takes a number of processes, or auto, not {workers!r}.", hint="Leave it out: auto is the default.")
+    settings = Settings(run_key=run_key, draws=budget, fail_on=tuple(fail_on or ()), call_seconds=call_seconds, memory=int(memory * 2**30))
+    console = Console()
+    with console:
+        watcher = Watcher(console.started, console.record)
+        finished = run_audit(subjects, settings, python=python, out=out, workers=workers, watcher=watcher)
+    page = finished.folder / PAGE
+    write_html(list(finished.records), page)
+    console.finished(finished, page)
+    raise typer.Exit(finished.exit_code)

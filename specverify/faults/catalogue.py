@@ -1,0 +1,111 @@
+"""The table of planted faults: what each does wrong, where it was seen, which properties must find it. Data only; the code is in `planted_*`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from specverify.errors import unknown
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A known way to be wrong.
+
+    Attributes:
+        name: slug, as in `fault:NAME`.
+        kind: of the taxonomy, such as RESIDUAL.
+        contract: that its planted implementation fills.
+        corpus: ids of the public bugs that it is modelled on, or of the page that names it.
+        sentence: what it does wrong.
+        found_by: the properties that must find it, one of them at least; the first is the one that names it best.
+        grid: whether only boundary draws show it, so that it is audited with `--fail-on grid`.
+    """
+
+    name: str
+    kind: str
+    contract: str
+    corpus: tuple[str, ...]
+    sentence: str
+    found_by: tuple[str, ...]
+    grid: bool = False
+
+    @property
+    def module(self) -> str:
+        """Where it is planted."""
+        return f"specverify.faults.planted_{self.contract}"
+
+
+_TABLE = (
+    Fault("max-as-normaliser", "RESIDUAL", "positive_part", ("B024",), "Divides by the greatest entry instead of the sum.", ("POS-002",)),
+    Fault(
+        "absolute-residual", "RESIDUAL", "positive_part", ("statistics 2.2",), "Takes the absolute value instead of the positive part.", ("POS-002", "POS-003")
+    ),
+    Fault(
+        "softmax-residual", "RESIDUAL", "positive_part", ("B021",), "Puts the positive part through a softmax, so that zeros get mass.", ("POS-002", "POS-003")
+    ),
+    Fault("floor-in-residual", "RESIDUAL", "positive_part", ("L2",), "Lifts every entry to 1e-6, so that impossible tokens become possible.", ("POS-003",)),
+    Fault("batch-normaliser", "RESIDUAL", "positive_part", ("L9",), "Divides by the sum of the whole batch instead of the row's.", ("POS-002",)),
+    Fault("pad-one-short", "PADDING", "pad_path", ("A4",), "Appends one pad too few.", ("PAD-001",)),
+    Fault("pad-in-front", "PADDING", "pad_path", ("A3",), "Puts the pads in front.", ("PAD-002",)),
+    Fault("pad-with-zero", "PADDING", "pad_path", ("B081",), "Pads with the real id 0 instead of the pad value.", ("PAD-002",)),
+    Fault("token-zero-raises", "PADDING", "sample", ("B080",), "Takes token 0 for an error and raises.", ("SMP-001",)),
+    Fault("shared-row-uniform", "RNG", "sample", ("statistics 2.7",), "Draws every row of a batch with one uniform.", ("SMP-004",)),
+    Fault("reseeded-every-call", "SEED", "sample", ("B053",), "Seeds the generator anew before each draw.", ("SMP-004", "SMP-005")),
+    Fault("greedy-sampling", "LOSSY", "sample", ("B184",), "Returns the most probable token instead of a draw.", ("SMP-004",)),
+    Fault(
+        "cdf-starts-at-zero",
+        "DEGENERATE",
+        "sample",
+        ("B030", "C6"),
+        "At u = 0 the search of the CDF stops on a leading token of probability zero.",
+        ("SMP-003",),
+        grid=True,
+    ),
+    Fault(
+        "cdf-ends-on-the-last-id",
+        "DEGENERATE",
+        "sample",
+        ("B073",),
+        "At the greatest u the draw falls on the last id, whatever its probability.",
+        ("SMP-003",),
+        grid=True,
+    ),
+    Fault("always-accept", "ACCEPT", "verify_chain", ("B026",), "Accepts every draft token.", ("CHN-003", "CHN-008")),
+    Fault("inverted-ratio", "ACCEPT", "verify_chain", ("B028",), "Accepts with min(1, q/p).", ("CHN-003", "CHN-008")),
+    Fault(
+        "two-chances",
+        "ACCEPT",
+        "verify_chain",
+        ("B031",),
+        "Accepts when a fresh target draw equals the draft, or else when the ratio test passes.",
+        ("CHN-008",),
+    ),
+    Fault("residual-from-p", "RESIDUAL", "verify_chain", ("B022",), "Draws the replacement from p instead of the residual.", ("CHN-005", "CHN-006", "CHN-008")),
+    Fault("residual-row-zero", "ROW", "verify_chain", ("B040",), "Takes the residual of row 0 at every rejection.", ("CHN-006", "CHN-003", "CHN-008")),
+    Fault("residual-last-row", "ROW", "verify_chain", ("B038",), "Draws the replacement from the row after all drafts.", ("CHN-003", "CHN-008")),
+    Fault(
+        "bonus-missing",
+        "BONUS",
+        "verify_chain",
+        ("B048",),
+        "Emits nothing when every draft token is accepted at the last position.",
+        ("CHN-001", "CHN-005", "CHN-008"),
+    ),
+    Fault(
+        "bonus-from-previous-row", "BONUS", "verify_chain", ("statistics 2.2",), "Draws the bonus token from the row before the last.", ("CHN-003", "CHN-008")
+    ),
+    Fault("reused-uniform", "RNG", "verify_chain", ("B051", "B055"), "Draws the replacement with the uniform that failed the acceptance test.", ("CHN-008",)),
+    Fault("one-uniform-for-all", "RNG", "verify_chain", ("B053",), "Tests every position with the same uniform.", ("CHN-008",)),
+    Fault("raises-on-rejection", "DEGENERATE", "verify_chain", ("B071",), "Fails when the residual has a single token.", ("CHN-001",)),
+    Fault("accepts-at-zero", "ACCEPT", "verify_chain", ("B030", "C6"), "Accepts with u <= p/q: a token of probability zero at u = 0.", ("CHN-004",), grid=True),
+)
+
+FAULTS: dict[str, Fault] = {row.name: row for row in _TABLE}
+"""Every planted fault, by name."""
+
+
+def fault(name: str) -> Fault:
+    """The planted fault of that name, or SpecverifyError with the nearest one."""
+    if name not in FAULTS:
+        raise unknown("planted fault", name, FAULTS)
+    return FAULTS[name]
