@@ -30,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--specverify-budget", type=int, default=None, help="draws of a confirmation (default: 20000)")
     group.addoption("--specverify-fail-on", action="append", default=[], choices=["grid", "advisory"], help="let these fail the run too")
     group.addoption("--specverify-python", default=None, help="interpreter that has the subjects' dependencies")
+    group.addoption("--specverify-in-process", action="store_true", help="run subjects in this process, without isolation, for a debugger")
     group.addoption("--specverify-plan", default=None, help="plan file, written by `specverify audit`")
     group.addoption("--specverify-run", default=None, help="folder for the run's records (default: none are kept)")
 
@@ -220,7 +221,7 @@ class State:
         from specverify.audit.settings import CONFIRM_DRAWS, RUN_KEY, Settings
 
         option = self._config.option
-        return Settings(run_key=option.specverify_run_key or RUN_KEY, draws=option.specverify_budget or CONFIRM_DRAWS, fail_on=tuple(option.specverify_fail_on))
+        return Settings(run_key=option.specverify_run_key or RUN_KEY, draws=option.specverify_budget or CONFIRM_DRAWS, fail_on=tuple(option.specverify_fail_on), in_process=option.specverify_in_process)
 
     def plan_of(self, path: Path) -> Plan:
         """Load a subjects file in a worker and describe it."""

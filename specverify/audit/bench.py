@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -10,8 +10,9 @@ import msgspec
 from specverify.audit import records
 from specverify.audit.records import Record
 from specverify.audit.settings import Plan, Planned, Settings
+from specverify.subjects.inprocess import InProcess
 from specverify.subjects.source import Source
-from specverify.subjects.subject import Subject
+from specverify.subjects.subject import Served, Subject
 from specverify.subjects.worker import Limits, Worker
 
 
@@ -37,12 +38,13 @@ class Pool:
 
     def __init__(self, settings: Settings) -> None:
         self._limits = Limits(settings.memory, settings.call_seconds)
-        self._workers: dict[Source, Worker] = {}
+        self._make: Callable[[Source, Limits], Served] = InProcess if settings.in_process else Worker
+        self._workers: dict[Source, Served] = {}
 
-    def worker(self, source: Source) -> Worker:
+    def worker(self, source: Source) -> Served:
         """The worker of a source, started at its first request."""
         if source not in self._workers:
-            self._workers[source] = Worker(source, self._limits)
+            self._workers[source] = self._make(source, self._limits)
         return self._workers[source]
 
     def close(self) -> None:
@@ -58,7 +60,6 @@ class Bench:
         self.subject = Subject(planned.label, planned.description, pool.worker(planned.source))
         self.settings, self.pen = settings, pen
         self.passed: dict[str, str] = {}
-        self.started = time.monotonic()
 
     def share_alpha(self, pairs: int) -> None:
         """Divide the run's alpha by the number of (property, subject) pairs."""

@@ -33,6 +33,7 @@ class Settings(msgspec.Struct, frozen=True):
         pairs: (property, subject) pairs that share alpha; counted when the plan is made.
         call_seconds: time limit of one call.
         memory: address space of a worker in bytes, 0 for none.
+        in_process: run subjects in pytest's own process, for a debugger.
     """
 
     run_key: str = RUN_KEY
@@ -43,6 +44,7 @@ class Settings(msgspec.Struct, frozen=True):
     pairs: int = 1
     call_seconds: float = 10.0
     memory: int = 2 * 2**30
+    in_process: bool = False
 
     @property
     def threshold(self) -> float:

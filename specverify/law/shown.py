@@ -21,7 +21,7 @@ def small_fraction(x: float, dtype: str = "float64") -> Fraction | None:
 
 
 def show_probability(x: float, dtype: str = "float64") -> str:
-    """ "1/3", "0.1234", "3.1e-07": a fraction if it is a small one, else four significant digits."""
+    """A fraction if it is a small one ("1/3"), else four significant digits ("3.1e-07")."""
     fraction = small_fraction(x, dtype)
     return str(fraction) if fraction is not None else f"{x:.4g}"
 

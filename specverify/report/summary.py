@@ -27,7 +27,7 @@ def summary(found: list[Record]) -> list[str]:
 
 
 def counts_text(rows: list[PropertyRecord]) -> str:
-    """ "5 ok · 1 FAILED · 2 blocked": statuses in a fixed order, those that occur."""
+    """Such as "5 ok · 1 FAILED · 2 blocked": statuses in a fixed order, those that occur."""
     names = {
         "ok": "ok",
         "failed": "FAILED",

@@ -26,56 +26,79 @@ def seed_everything(key: int) -> None:
         sys.modules["torch"].manual_seed(key % 2**63)
 
 
+REPLACED = 4096
+"""Numbers that a pattern replaces; then draws are real again, so that a loop which turns down every boundary value ends."""
+
+
+class _Pattern:
+    """Boundary values in turn, and how many were taken."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._turn, self.taken = itertools.cycle(words), 0
+
+    @property
+    def spent(self) -> bool:
+        return self.taken >= REPLACED
+
+    def value(self, dtype: str = "float64") -> float:
+        self.taken += 1
+        return {LOW: 0.0, TOP: BELOW_ONE.get(dtype, BELOW_ONE["float64"]), MIDDLE: 0.5}[next(self._turn)]
+
+
 @contextmanager
-def boundary_draws(pattern: Sequence[str]) -> Iterator[Callable[[], int]]:
+def boundary_draws(words: Sequence[str]) -> Iterator[Callable[[], int]]:
     """Replace uniform draws by boundary values, taken in turn from a pattern of "low", "top" and "middle".
 
     torch.rand, rand_like, Tensor.uniform_, random.random and numpy.random.random are replaced while the context lasts. What a
     subject captured by `from torch import rand` before, and every other primitive, draws as usual.
 
     Yields:
-        A function that tells how many draws were replaced so far.
+        A function that tells how many numbers were replaced so far.
     """
-    turn, taken = itertools.cycle(pattern), itertools.count()
-    used = 0
-
-    def value(dtype: str) -> float:
-        nonlocal used
-        used = next(taken) + 1
-        return {LOW: 0.0, TOP: BELOW_ONE.get(dtype, BELOW_ONE["float64"]), MIDDLE: 0.5}[next(turn)]
-
+    pattern = _Pattern(words)
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(random, "random", lambda: value("float64")))
+        stack.enter_context(mock.patch.object(random, "random", _scalar(pattern, random.random)))
         if "numpy" in sys.modules:
-            stack.enter_context(mock.patch.object(sys.modules["numpy"].random, "random", _numpy_random(value)))
+            numpy = sys.modules["numpy"]
+            stack.enter_context(mock.patch.object(numpy.random, "random", _shaped(pattern, numpy)))
         if "torch" in sys.modules:
-            _patch_torch(stack, sys.modules["torch"], value)
-        yield lambda: used
+            _patch_torch(stack, sys.modules["torch"], pattern)
+        yield lambda: pattern.taken
 
 
-def _numpy_random(value: Callable[[str], float]) -> Callable[..., Any]:
-    import numpy as np
+def _scalar(pattern: _Pattern, real: Callable[[], float]) -> Callable[[], float]:
+    return lambda: real() if pattern.spent else pattern.value()
+
+
+def _shaped(pattern: _Pattern, numpy: Any) -> Callable[..., Any]:
+    real = numpy.random.random
 
     def random_(size: Any = None) -> Any:
-        if size is None:
-            return value("float64")
-        return np.array([value("float64") for _ in range(int(np.prod(size)))]).reshape(size)
+        if pattern.spent:
+            return real(size)
+        drawn = [pattern.value() for _ in range(int(numpy.prod(size if size is not None else 1)))]
+        return drawn[0] if size is None else numpy.array(drawn).reshape(size)
 
     return random_
 
 
-def _patch_torch(stack: ExitStack, torch: Any, value: Callable[[str], float]) -> None:
-    rand, rand_like, uniform = torch.rand, torch.rand_like, torch.Tensor.uniform_
+def _patch_torch(stack: ExitStack, torch: Any, pattern: _Pattern) -> None:
+    uniform = torch.Tensor.uniform_
 
     def fill(tensor: Any) -> Any:
+        if pattern.spent:
+            return tensor
         name = str(tensor.dtype).removeprefix("torch.")
-        values = [value(name) for _ in range(tensor.numel())]
-        return tensor.detach().copy_(torch.tensor(values, dtype=torch.float64).reshape(tensor.shape))
+        values = torch.tensor([pattern.value(name) for _ in range(tensor.numel())], dtype=torch.float64)
+        return tensor.detach().copy_(values.reshape(tensor.shape))
+
+    def filled(real: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *arguments, **keywords: fill(real(*arguments, **keywords))
 
     def uniform_(tensor: Any, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Any:
-        unit = (low, high) == (0.0, 1.0)
-        return fill(tensor) if unit else uniform(tensor, low, high, generator=generator)
+        drawn = uniform(tensor, low, high, generator=generator)
+        return fill(drawn) if (low, high) == (0.0, 1.0) else drawn
 
-    stack.enter_context(mock.patch.object(torch, "rand", lambda *a, **k: fill(rand(*a, **k))))
-    stack.enter_context(mock.patch.object(torch, "rand_like", lambda *a, **k: fill(rand_like(*a, **k))))
+    stack.enter_context(mock.patch.object(torch, "rand", filled(torch.rand)))
+    stack.enter_context(mock.patch.object(torch, "rand_like", filled(torch.rand_like)))
     stack.enter_context(mock.patch.object(torch.Tensor, "uniform_", uniform_))

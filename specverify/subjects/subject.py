@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from specverify.contracts import CONTRACTS, Case, Contract
 from specverify.errors import SpecverifyError
 from specverify.subjects.replies import Died, Reply, Sampled, TimedOut, reply, sampled
-from specverify.subjects.worker import Overdue, Worker, WorkerGone
+from specverify.subjects.source import Source
+from specverify.subjects.worker import Limits, Overdue, WorkerGone
 
 STREAM_SECONDS = 60.0
 """A stream that needs longer stops by itself and returns fewer draws."""
+
+
+class Served(Protocol):
+    """Where subjects live: a worker process, or this one."""
+
+    source: Source
+    limits: Limits
+
+    def describe(self) -> dict[str, Any]:
+        """Load the source; its descriptions and versions."""
+
+    def request(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """Ask, and wait for at most `seconds`."""
+
+    def close(self) -> None:
+        """End it."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +68,7 @@ class Description:
 class Subject:
     """One subject in its worker. Cases are checked before they are sent; whatever the subject does comes back as a reply."""
 
-    def __init__(self, label: str, description: Description, worker: Worker) -> None:
+    def __init__(self, label: str, description: Description, worker: Served) -> None:
         self.label, self.description, self.worker = label, description, worker
 
     @property
@@ -86,7 +103,7 @@ class Subject:
         return answer
 
 
-def load(worker: Worker) -> tuple[list[Description], dict[str, str]]:
+def load(worker: Served) -> tuple[list[Description], dict[str, str]]:
     """The descriptions of a worker's subjects, and the versions of what it runs on.
 
     Raises:

@@ -1,0 +1,94 @@
+"""Each contract refuses what is no case of it, and what is no result of it."""
+
+import pytest
+
+from specverify.contracts import CONTRACTS, Malformed, array, contract, digest
+from specverify.errors import SpecverifyError
+
+ROW = array("float32", (2,), (0.5, 0.5))
+STEP = dict(CONTRACTS["verify_chain"].smoke)
+
+BAD_CASES = [
+    ("positive_part", {"x": [1.0]}, "floating-point array"),
+    ("positive_part", {"y": ROW}, "it takes x"),
+    ("positive_part", {"x": array("int64", (1,), (1,))}, "floating-point array"),
+    ("sample", {"probs": array("float32", (2,), (0.5, 0.25))}, "no probability distribution"),
+    ("sample", {"probs": array("float32", (2,), (1.5, -0.5))}, "no probability distribution"),
+    ("sample", {"probs": array("float32", (2,), (float("nan"), 1))}, "no probability distribution"),
+    ("pad_path", {"path": (1,), "length": 2, "pad": -1}, "list of ints"),
+    ("pad_path", {"path": [1], "length": -2, "pad": -1}, "at least 0"),
+    ("verify_chain", {**STEP, "q": ROW}, "p must have shape"),
+    ("verify_chain", {**STEP, "draft": array("int64", (2,), (0, 0))}, "draft must have shape"),
+    ("verify_chain", {**STEP, "q": array("float64", (1, 2), (0.5, 0.5))}, "one dtype"),
+]
+
+BAD_RESULTS = [
+    ("positive_part", array("float32", (3,), (1, 0, 0)), None),
+    ("positive_part", array("float32", (1, 3), (1, 0, 0)), "shape"),
+    ("positive_part", array("int64", (3,), (1, 0, 0)), "no array of floating-point"),
+    ("positive_part", [0.5, 0.5], "nested list"),
+    ("positive_part", None, "no array"),
+    ("sample", 2, None),
+    ("sample", [[2]], None),
+    ("sample", array("int64", (1, 1), (2,)), None),
+    ("sample", 3, "outside 0 … 2"),
+    ("sample", [0, 1], "1 row gave 2"),
+    ("sample", array("float32", (1,), (1,)), "not as integers"),
+    ("sample", True, "bool"),
+    ("sample", "<object>", "str"),
+    ("pad_path", [0, 1, -1], None),
+    ("pad_path", array("int64", (2,), (0, 1)), None),
+    ("pad_path", [[0]], "no flat list"),
+    ("pad_path", None, "no flat list"),
+    ("verify_chain", [0], None),
+    ("verify_chain", array("int64", (2,), (0, 1)), None),
+    ("verify_chain", [], "0 tokens"),
+    ("verify_chain", [0, 1, 1], "3 tokens"),
+    ("verify_chain", [-1], "outside"),
+]
+
+
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_the_smoke_case_is_lawful(name: str) -> None:
+    CONTRACTS[name].check(CONTRACTS[name].smoke)
+
+
+@pytest.mark.parametrize(("name", "case", "sentence"), BAD_CASES)
+def test_no_case_of_the_contract(name: str, case: dict, sentence: str) -> None:
+    with pytest.raises(SpecverifyError, match=sentence) as caught:
+        CONTRACTS[name].check(case)
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(("name", "result", "sentence"), BAD_RESULTS)
+def test_results(name: str, result: object, sentence: str | None) -> None:
+    told = CONTRACTS[name]
+    if sentence is None:
+        told.outcome(told.smoke, result)
+    else:
+        with pytest.raises(Malformed, match=sentence):
+            told.outcome(told.smoke, result)
+
+
+def test_an_unknown_contract_names_the_nearest() -> None:
+    with pytest.raises(SpecverifyError, match="Did you mean 'verify_chain'"):
+        contract("verify_chian")
+
+
+def test_equal_cases_have_equal_digests() -> None:
+    assert digest({"x": ROW}) == digest({"x": array("float32", (2,), (0.5, 0.5))})
+    assert digest({"x": ROW}) != digest({"x": array("float64", (2,), (0.5, 0.5))})
+
+
+def test_the_stream_of_a_step_draws_from_q_and_completes_from_p() -> None:
+    """q is sure of 1; p is sure of 0 at the second position: a step that rejects is completed with 0."""
+    import random
+
+    case = {"p": array("float32", (2, 2), (0.5, 0.5, 1, 0)), "q": array("float32", (1, 2), (0, 1))}
+    stream = CONTRACTS["verify_chain"].stream(case)
+    rng = random.Random(1)
+    drawn = stream.draw(rng)
+    assert drawn["draft"] == array("int64", (1,), (1,))
+    assert stream.finish(rng, drawn, (0,)) == ((1,), 0, (0, 0))
+    assert stream.finish(rng, drawn, (1, 0)) == ((1,), 1, (1, 0))
+    assert stream.finish(rng, drawn, ("raised", "ValueError")) == ("raised", "ValueError")
