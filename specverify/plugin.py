@@ -51,8 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "specverify: a property of specverify on one subject")
     config.addinivalue_line("markers", "xdist_group(name): tests that run in one process (known even where xdist is switched off)")
     config.stash[STATE] = state = State(config)
-    if not state.is_worker:
-        _add_subjects_file(config, state)
+    _add_subjects_file(config, state)  # xdist's workers start from the original arguments, so each process does it
 
 
 def _add_subjects_file(config: pytest.Config, state: State) -> None:

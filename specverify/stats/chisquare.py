@@ -28,14 +28,23 @@ def chi_squared(counts: Mapping[Outcome, int], right: Law) -> ChiSquared | None:
     total = sum(counts.values())
     if any(right[outcome] == 0 for outcome in counts):
         return ChiSquared(math.inf, len(right.probabilities), 0.0, 0)
-    cells = [(counts.get(outcome, 0), total * mass) for outcome, mass in right.probabilities.items()]
-    small = [cell for cell in cells if cell[1] < LEAST_EXPECTED]
-    large = [cell for cell in cells if cell[1] >= LEAST_EXPECTED]
+    cells = sorted(((counts.get(outcome, 0), total * mass) for outcome, mass in right.probabilities.items()), key=lambda cell: cell[1])
+    small = _too_small([expected for _, expected in cells])
+    large = cells[small:]
     if small:
-        large.append((sum(n for n, _ in small), math.fsum(e for _, e in small)))
+        large.append((sum(n for n, _ in cells[:small]), math.fsum(expected for _, expected in cells[:small])))
     if len(large) < 2:  # noqa: PLR2004
         return None
     from scipy.stats import chi2
 
     statistic = math.fsum((n - e) ** 2 / e for n, e in large)
-    return ChiSquared(statistic, len(large) - 1, float(chi2.sf(statistic, len(large) - 1)), len(small))
+    return ChiSquared(statistic, len(large) - 1, float(chi2.sf(statistic, len(large) - 1)), small)
+
+
+def _too_small(expected: list[float]) -> int:
+    """How many of the smallest cells must be pooled, so that no cell, the pool included, expects fewer than LEAST_EXPECTED draws."""
+    pooled, pool = 0, 0.0
+    while pooled < len(expected) and (expected[pooled] < LEAST_EXPECTED or 0 < pool < LEAST_EXPECTED):
+        pool += expected[pooled]
+        pooled += 1
+    return pooled

@@ -1,0 +1,39 @@
+"""Every planted fault is found by a property that should find it; the catalogue and the planted code agree."""
+
+import importlib
+from collections.abc import Callable
+
+import pytest
+
+from specverify.audit.suite import properties
+from specverify.contracts import CONTRACTS
+from specverify.faults import FAULTS
+from specverify.subjects.declare import DECLARED
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_every_planted_fault_is_found(audit: Callable, contract: str) -> None:
+    mine = [fault for fault in FAULTS.values() if fault.contract == contract]
+    done = audit(*(f"fault:{fault.name}" for fault in mine), "--fail-on", "grid", "-n", "1")
+    assert done.code == 1, done.out
+    missed = {fault.name: (done.failed(fault.name), fault.found_by) for fault in mine if not set(done.failed(fault.name)) & set(fault.found_by)}
+    assert not missed, done.out
+
+
+def test_grid_faults_are_no_findings_unless_asked_for(audit: Callable) -> None:
+    grid = [fault for fault in FAULTS.values() if fault.grid]
+    done = audit(*(f"fault:{fault.name}" for fault in grid), "-n", "1")
+    assert done.code == 0, done.out
+    assert {finding.severity for finding in done.findings()} == {"grid"}
+
+
+def test_catalogue_and_planted_code_agree() -> None:
+    assert len(FAULTS) >= 12
+    for contract in CONTRACTS:
+        DECLARED.clear()
+        importlib.reload(importlib.import_module(f"specverify.faults.planted_{contract}"))
+        assert {declared.name for declared in DECLARED} == {fault.name for fault in FAULTS.values() if fault.contract == contract}
+    DECLARED.clear()
+    for fault in FAULTS.values():
+        assert set(fault.found_by) <= set(properties())
+        assert fault.corpus

@@ -1,0 +1,41 @@
+"""From records to exit codes, in their order of priority."""
+
+import pytest
+
+from specverify.audit.records import PropertyRecord, SubjectRecord
+from specverify.audit.verdict import exit_code, verdicts
+
+GOOD = SubjectRecord("s", "./x", "sample", "lossless")
+
+
+def row(status: str, subject: str = "s") -> PropertyRecord:
+    return PropertyRecord(subject, "sample", "SMP-001", "A sentence.", "position", status, "statistical", cases=1, draws=10)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "code", "headline"),
+    [
+        (["ok"], 0, "LOSSLESS, AS FAR AS TESTED"),
+        (["ok", "advisory", "unconfirmed", "not applicable"], 0, "LOSSLESS, AS FAR AS TESTED"),
+        (["ok", "grid"], 0, "LOSSLESS TO 2^-20, AS FAR AS TESTED"),
+        (["ok", "failed", "inconclusive", "blocked"], 1, "NOT LOSSLESS"),
+        (["ok", "inconclusive"], 4, "INCONCLUSIVE"),
+        (["not applicable"], 4, "INCONCLUSIVE"),
+        ([], 4, "INCONCLUSIVE"),
+    ],
+)
+def test_of_one_subject(statuses: list[str], code: int, headline: str) -> None:
+    (verdict,) = verdicts([GOOD], [row(status) for status in statuses])
+    assert (verdict.exit_code, verdict.headline) == (code, headline)
+
+
+def test_of_several_subjects_the_first_in_priority() -> None:
+    missing = SubjectRecord("m", "./y", problem="It does not import.")
+    usage = SubjectRecord("u", "./z", problem="There is no contract 'x'.", usage=True)
+    broken = SubjectRecord("b", "./x", "sample", "lossless")
+    found = [row("ok"), row("failed", "b")]
+    assert exit_code(verdicts([GOOD], found)) == 0
+    assert exit_code(verdicts([GOOD, missing], found)) == 3
+    assert exit_code(verdicts([GOOD, missing, broken], found)) == 1
+    assert exit_code(verdicts([GOOD, missing, broken, usage], found)) == 2
+    assert exit_code([]) == 4
