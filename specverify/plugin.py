@@ -39,8 +39,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_cmdline_main(config: pytest.Config) -> Iterator[None]:
     """A subject's properties stay in one process, in their order: distribution "no" with workers becomes "loadgroup".
 
-    A wrapper runs before xdist's own hook, which would choose "load"; tryfirst would depend on the order of installation.
+    A wrapper runs before xdist's own hook, which would choose "load"; tryfirst would depend on the order of installation. xdist's workers
+    parse the original command line again, so each is told what was chosen.
     """
+    if getattr(config, "workerinput", {}).get("specverify_loadgroup"):
+        config.option.loadgroup = True
     if getattr(config.option, "dist", None) == "no" and getattr(config.option, "numprocesses", None):
         config.option.dist = "loadgroup"
     return (yield)
@@ -72,8 +75,9 @@ def _covers(config: pytest.Config, argument: str, path: Path) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """xdist: tell each worker the run's folder, and the arguments as they are by now."""
+    """xdist: tell each worker the run's folder, and how tests are distributed."""
     node.workerinput["specverify_run"] = str(node.config.stash[STATE].run)
+    node.workerinput["specverify_loadgroup"] = node.config.option.dist == "loadgroup"
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
