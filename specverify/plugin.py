@@ -20,7 +20,6 @@ pytest.register_assert_rewrite("specprops")
 
 SUBJECTS_FILE = "specverify_subjects.py"
 STATE = pytest.StashKey["State"]()
-MARK = "xdist_group"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,24 +34,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--specverify-run", default=None, help="folder for the run's records (default: none are kept)")
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_cmdline_main(config: pytest.Config) -> Iterator[None]:
-    """A subject's properties stay in one process, in their order: distribution "no" with workers becomes "loadgroup".
-
-    A wrapper runs before xdist's own hook, which would choose "load"; tryfirst would depend on the order of installation. xdist's workers
-    parse the original command line again, so each is told what was chosen.
-    """
-    if getattr(config, "workerinput", {}).get("specverify_loadgroup"):
-        config.option.loadgroup = True
-    if getattr(config.option, "dist", None) == "no" and getattr(config.option, "numprocesses", None):
-        config.option.dist = "loadgroup"
-    return (yield)
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Find the run's folder, take in the subjects file of the root, and read the plan."""
     config.addinivalue_line("markers", "specverify: a property of specverify on one subject")
-    config.addinivalue_line("markers", "xdist_group(name): tests that run in one process (known even where xdist is switched off)")
     config.stash[STATE] = state = State(config)
     _add_subjects_file(config, state)  # xdist's workers start from the original arguments, so each process does it
 
@@ -60,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _add_subjects_file(config: pytest.Config, state: State) -> None:
     """`testpaths` would leave the file out silently; arguments on the command line are the user's choice, and are told."""
     path = config.rootpath / SUBJECTS_FILE
+    state.subjects_expected = path.exists() or bool(config.option.specverify_plan)
     if not path.exists() or config.option.specverify_plan:
         return
     if config.args_source is pytest.Config.ArgsSource.ARGS:
@@ -75,9 +60,21 @@ def _covers(config: pytest.Config, argument: str, path: Path) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """xdist: tell each worker the run's folder, and how tests are distributed."""
+    """xdist: tell each worker the run's folder."""
     node.workerinput["specverify_run"] = str(node.config.stash[STATE].run)
-    node.workerinput["specverify_loadgroup"] = node.config.option.dist == "loadgroup"
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A subject's properties stay in one process, in their order, unless the user chose another way to distribute.
+
+    xdist's own groups will not do: they travel in the node id, which pytest 9.2 no longer lets xdist 3.8 change.
+    """
+    if config.option.dist not in ("load", "loadgroup") or not config.stash[STATE].subjects_expected:
+        return None
+    from specverify.scheduler import by_subject
+
+    return by_subject(config, log)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -88,23 +85,19 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One item per property and subject of its contract; a subject's properties share an xdist group."""
+    """One item per property and subject of its contract."""
     row = getattr(metafunc.function, "specverify_property", None)
     if row is None:
         return
     owner = metafunc.definition.getparent(SubjectsFile)
     benches = owner.benches if owner is not None else metafunc.config.stash[STATE].planned()
-    parameters = [
-        pytest.param(bench, id=f"{bench.subject.label}-{row.id}", marks=[pytest.mark.xdist_group(_group(bench)), pytest.mark.specverify])
-        for bench in benches
-        if bench.subject.description.contract == row.contract
-    ]
-    metafunc.parametrize("bench", parameters)
+    mine = [bench for bench in benches if bench.subject.description.contract == row.contract]
+    metafunc.parametrize("bench", [pytest.param(bench, id=item_id(bench, row.id), marks=pytest.mark.specverify) for bench in mine])
 
 
-def _group(bench: Bench) -> str:
-    described = bench.subject.description
-    return "one at a time" if described.slots == 1 else f"{bench.subject.label}/{described.contract}".replace("@", "_")
+def item_id(bench: Bench, property_id: str) -> str:
+    """Names subject and property in a node id; "alone" marks subjects of which one copy may run at once."""
+    return f"{bench.subject.label}-{property_id}" + ("-alone" if bench.subject.description.slots == 1 else "")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -208,6 +201,7 @@ class State:
         self._run = Path(asked) if asked else None
         self.name = str(worker["workerid"]) if worker else "main"
         self.left_out: Path | None = None
+        self.subjects_expected = False
         self._pen: Pen | None = None
         self._pool: Pool | None = None
         self._planned: list[Bench] | None = None
@@ -224,7 +218,12 @@ class State:
         from specverify.audit.settings import CONFIRM_DRAWS, RUN_KEY, Settings
 
         option = self._config.option
-        return Settings(run_key=option.specverify_run_key or RUN_KEY, draws=option.specverify_budget or CONFIRM_DRAWS, fail_on=tuple(option.specverify_fail_on), in_process=option.specverify_in_process)
+        return Settings(
+            run_key=option.specverify_run_key or RUN_KEY,
+            draws=option.specverify_budget or CONFIRM_DRAWS,
+            fail_on=tuple(option.specverify_fail_on),
+            in_process=option.specverify_in_process,
+        )
 
     def plan_of(self, path: Path) -> Plan:
         """Load a subjects file in a worker and describe it."""

@@ -20,7 +20,8 @@ ROOMS = {
     "audit": {"observe", "faults", "subjects", "contracts", "law"},
     "report": {"audit"},
     "cli": {"audit", "report", "subjects", "contracts", "faults"},
-    "plugin": {"audit", "report", "subjects", "contracts"},
+    "plugin": {"audit", "report", "subjects", "contracts", "scheduler"},
+    "scheduler": set(),
     "gallery": set(),
 }
 """Room to the rooms that it may import; every room may import `errors`. audit reads `law` only to show numbers."""

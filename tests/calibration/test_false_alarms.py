@@ -48,9 +48,7 @@ def test_mass_outside_the_support_up_to_the_grid_is_granted() -> None:
 def test_the_grid_null_keeps_its_level_where_the_grid_is_exhausted() -> None:
     """The worst lawful case: outside mass of exactly GRID. Poisson counts of it in 20,000 draws, and E's expectation over them."""
     draws, right = 20_000, Law({0: 1.0})
-    expectation = sum(
-        float(binom.pmf(k, draws, GRID)) * math.exp(log_e_value({0: draws - k, **({1: k} if k else {})}, right)) for k in range(12)
-    )
+    expectation = sum(float(binom.pmf(k, draws, GRID)) * math.exp(log_e_value({0: draws - k, **({1: k} if k else {})}, right)) for k in range(12))
     assert expectation <= 1 + 1e-9
 
 

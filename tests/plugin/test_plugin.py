@@ -67,7 +67,7 @@ def test_a_scratch_project_is_red_and_says_why_alike_in_any_number_of_processes(
     spread = run(pytester, "-n", "4")
     spread.assert_outcomes(failed=2, passed=12, skipped=6)
     assert findings(spread) == findings(alone)
-    assert len(findings(alone)) == 2 + 1  # the two findings and an advisory
+    assert len(findings(alone)) == 2
 
 
 def test_testpaths_do_not_leave_the_subjects_out(pytester: pytest.Pytester) -> None:

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binom
+
 from specprops.rows import CELLS
 from specprops.trial import FLAG
-
 from specverify.audit.settings import CONFIRM_DRAWS, SCREEN_DRAWS
 from specverify.audit.verdict import RESOLUTION
 from specverify.law import Law

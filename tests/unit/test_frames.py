@@ -11,7 +11,12 @@ from specverify.contracts import Family, array
 from specverify.subjects.frames import LARGEST, BrokenPipe, read_frame, write_frame
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text() | st.builds(lambda v: array("float32", (len(v),), v), st.lists(st.floats(width=32, allow_nan=False), max_size=4)),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False)
+    | st.text()
+    | st.builds(lambda v: array("float32", (len(v),), v), st.lists(st.floats(width=32, allow_nan=False), max_size=4)),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text().filter(lambda key: not key.startswith("$")), inner, max_size=4),
     max_leaves=12,
 )

@@ -21,7 +21,14 @@ def test_projection_adds_up() -> None:
 
 @pytest.mark.parametrize(
     ("x", "dtype", "shown"),
-    [(1 / 3, "float64", "1/3"), (0.3333333432674408, "float32", "1/3"), (0.3333333432674408, "float64", "0.3333"), (1e-7, "float32", "1e-07"), (0.0, "float32", "0"), (float("nan"), "float32", "nan")],
+    [
+        (1 / 3, "float64", "1/3"),
+        (0.3333333432674408, "float32", "1/3"),
+        (0.3333333432674408, "float64", "0.3333"),
+        (1e-7, "float32", "1e-07"),
+        (0.0, "float32", "0"),
+        (float("nan"), "float32", "nan"),
+    ],
 )
 def test_probabilities_are_shown_as_small_fractions_where_they_are(x: float, dtype: str, shown: str) -> None:
     assert show_probability(x, dtype) == shown

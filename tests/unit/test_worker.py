@@ -231,7 +231,9 @@ def one(x):
 
 
 def test_a_dotted_name_is_imported_and_bound(tmp_path: Path) -> None:
-    (tmp_path / "mymodule.py").write_text("class Steps:\n    @staticmethod\n    def pad(path, length, pad):\n        return path + [pad] * (length - len(path))\n")
+    (tmp_path / "mymodule.py").write_text(
+        "class Steps:\n    @staticmethod\n    def pad(path, length, pad):\n        return path + [pad] * (length - len(path))\n"
+    )
     source = Source("py:mymodule:Steps.pad@pad_path", module="mymodule", attribute="Steps.pad", contract="pad_path", folders=(str(tmp_path),))
     worker = Worker(source)
     (description,) = load(worker)[0]

@@ -81,6 +81,8 @@ def test_the_worker_side_runs_on_python_310(tmp_path: Path) -> None:
 def test_every_module_of_the_workers_side_imports_on_python_310() -> None:
     assert PYTHON is not None
     root = Path(__file__).resolve().parents[2]
-    modules = "specverify, specverify.errors, specverify.law, specverify.contracts, specverify.faults, specverify.faults.planted_pad_path, specverify.subjects.serve"
+    modules = (
+        "specverify, specverify.errors, specverify.law, specverify.contracts, specverify.faults, specverify.faults.planted_pad_path, specverify.subjects.serve"
+    )
     done = subprocess.run([PYTHON, "-c", f"import {modules}"], cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
