@@ -53,9 +53,9 @@ class Trial:
         kind = f"raises {reply.type}" if isinstance(reply, Raised) else "malformed"
         raise Violation(f"The subject {reply}." if isinstance(reply, Raised) else f"The result is malformed: {reply}.", kind=kind)
 
-    def law(self, case: Case, right: Law, project: Callable[[Outcome], Outcome], *, spans: int = 1) -> None:
-        """The law of the projected outcome must be `right`."""
-        self._observe(case, Question(right, project, spans), self._bench.settings.screen)
+    def law(self, case: Case, right: Law, project: Callable[[Outcome], Outcome], *, spans: int = 1, draws: int | None = None) -> None:
+        """The law of the projected outcome must be `right`; `draws` are the run's, or fewer where each is slow."""
+        self._observe(case, Question(right, project, spans), draws or self._bench.settings.screen)
 
     def holds(self, case: Case, predicate: Callable[[Outcome], bool], message: str, *, draws: int = 60) -> None:
         """No draw may violate the predicate; exceptions and malformed results violate every one."""

@@ -84,6 +84,8 @@ def _load(source: Mapping[str, Any]) -> None:
         os.chdir(Path(source["file"]).parent)
         _run_file(source["file"])
         return
+    if "attribute" not in source:
+        sys.modules.pop(source["module"], None)  # it declares as it runs, so it must run
     module = importlib.import_module(source["module"])
     if "attribute" in source:
         subject(source["contract"], name=source["attribute"])(_attribute(module, source["attribute"]))

@@ -123,12 +123,12 @@ def pos_reciprocal(x):
 @sv.subject("positive_part", batch=True)
 def pos_flushes_subnormals(x):
     """Arithmetic that flushes subnormal numbers to zero, as accelerators do; a mass below 2^-126 then counts as none."""
-    torch.set_flush_denormal(True)  # noqa: FBT003
+    torch.set_flush_denormal(True)
     try:
         kept = x.clamp(min=0) * 1.0
         return kept / kept.sum(-1, keepdim=True)
     finally:
-        torch.set_flush_denormal(False)  # noqa: FBT003
+        torch.set_flush_denormal(False)
 
 
 @sv.subject("positive_part", dtypes=TORCH, batch=True)
@@ -274,6 +274,12 @@ def smp_gumbel(probs):
     return (probs.double().log() - (-u.log()).log()).argmax(-1)
 
 
+@sv.subject("sample", batch=True)
+def smp_gumbel_in_float32(probs):
+    """The same in float32, unguarded: only u = 0 at every token of the support at once could go wrong, 2^-24 to the power of their number."""
+    return (probs.log() - (-torch.rand_like(probs).log()).log()).argmax(-1)
+
+
 @sv.subject("sample", dtypes=TORCH, batch=True, seed="generator")
 def smp_exponential_race(probs, *, generator):
     """The largest p / e with exponential e; noise in float64, from the caller's generator."""
@@ -302,21 +308,21 @@ def smp_inverse_cdf_by_rank(probs):
 @sv.subject("sample", arrays="list")
 def smp_choices(probs):
     """Python's own choices, weights need no sum of one."""
-    return random.choices(range(len(probs)), weights=probs)[0]  # noqa: S311
+    return random.choices(range(len(probs)), weights=probs)[0]
 
 
 @sv.subject("sample", arrays="numpy", dtypes=NUMPY)
 def smp_numpy_choice(probs):
     """numpy's legacy choice, normalised in float64; returns a numpy scalar."""
     wide = probs.astype(np.float64)
-    return np.random.choice(len(wide), p=wide / wide.sum())  # noqa: NPY002
+    return np.random.choice(len(wide), p=wide / wide.sum())
 
 
 @sv.subject("sample", arrays="numpy", batch=True)
 def smp_unsigned_ids(probs):
     """Token ids as uint32, as token files store them: integers within the vocabulary."""
     rows = np.atleast_2d(probs).astype(np.float64)
-    return np.array([np.random.multinomial(1, row / row.sum()).argmax() for row in rows], dtype=np.uint32)  # noqa: NPY002
+    return np.array([np.random.multinomial(1, row / row.sum()).argmax() for row in rows], dtype=np.uint32)
 
 
 @sv.subject("sample", batch=False)
@@ -334,7 +340,7 @@ def smp_rejection(probs):
 @sv.subject("sample", seed="int")
 def smp_seeded_random(probs, seed):
     """A Python generator per call, from the seed alone; stick-breaking token by token, the last with weight takes the rest."""
-    rng, weights = random.Random(seed), probs.tolist()  # noqa: S311
+    rng, weights = random.Random(seed), probs.tolist()
     behind = [0.0, *itertools.accumulate(reversed(weights))][::-1]
     return next(t for t, w in enumerate(weights) if w > 0 and (behind[t + 1] == 0 or rng.random() * behind[t] < w))
 
@@ -382,13 +388,13 @@ def smp_exact_integers(probs):
     """Probabilities as whole multiples of 2^-1074 and one randrange of their sum: no rounding anywhere."""
     ratios = [(t, w.as_integer_ratio()) for t, w in enumerate(probs.tolist()) if w > 0]
     cumulative = list(itertools.accumulate(n * (2**1074 // d) for _, (n, d) in ratios))
-    return ratios[bisect_right(cumulative, random.randrange(cumulative[-1]))][0]  # noqa: S311
+    return ratios[bisect_right(cumulative, random.randrange(cumulative[-1]))][0]
 
 
 @sv.subject("sample", dtypes=("float64", "float32"), batch=True)
 def smp_one_uniform_for_all_rows(probs):
     """Given the token, the place of u within its interval is uniform again: one double serves the rows in turn, independently."""
-    u, tokens = random.random(), []  # noqa: S311
+    u, tokens = random.random(), []
     for row in probs.reshape(-1, probs.shape[-1]).tolist():
         token = inverse(row, u)
         tokens.append(token)
@@ -442,7 +448,7 @@ def smp_uniform_with_keyword(probs):
 @sv.subject("sample")
 def smp_open_interval(probs):
     """Draws again while u is 0, to have u in (0, 1): ends with probability one, after one draw as a rule."""
-    while (u := random.random()) == 0.0:  # noqa: S311
+    while (u := random.random()) == 0.0:
         pass
     return inverse(probs.tolist(), u)
 
@@ -481,9 +487,9 @@ def chn_vectorised(p, q, draft):
 def chn_lists(p, q, draft):
     """Python lists and random.random."""
     for i, x in enumerate(draft):
-        if random.random() * q[i][x] >= p[i][x]:  # noqa: S311
-            return draft[:i] + [inverse(excess(p[i], q[i]), random.random())]  # noqa: S311
-    return draft + [inverse(p[-1], random.random())]  # noqa: S311
+        if random.random() * q[i][x] >= p[i][x]:
+            return draft[:i] + [inverse(excess(p[i], q[i]), random.random())]
+    return draft + [inverse(p[-1], random.random())]
 
 
 @sv.subject("verify_chain", rule="standard", arrays="numpy", dtypes=NUMPY, seed="int")
@@ -529,7 +535,7 @@ def chn_uniforms_without_zero(p, q, draft):
 @sv.subject("verify_chain", rule="standard", arrays="list")
 def chn_one_uniform(p, q, draft):
     """One double for the whole step: given the decision, u / a or (u - a) / (1 - a) is uniform again and independent of it."""
-    u = random.random()  # noqa: S311
+    u = random.random()
     for i, x in enumerate(draft):
         a = min(1.0, p[i][x] / q[i][x])
         if u >= a:
@@ -542,7 +548,7 @@ def chn_one_uniform(p, q, draft):
 def chn_fractions(p, q, draft):
     """Exact rational arithmetic with 60-bit coins."""
     def coin():
-        return Fraction(random.getrandbits(60), 2**60)  # noqa: S311
+        return Fraction(random.getrandbits(60), 2**60)
 
     for i, x in enumerate(draft):
         if coin() * Fraction(q[i][x]) >= Fraction(p[i][x]):
@@ -591,7 +597,7 @@ def chn_in_place_undeclared(p, q, draft):
 
 @sv.subject("verify_chain", rule="standard", mutates=("p", "q", "draft"))
 def chn_in_place_declared(p, q, draft):
-    """Declares that it writes into everything, and returns a slice of a tensor that holds the draft."""
+    """Declares that it writes into everything, and does: the draft's own tensor grows by one and carries the result."""
     n = int((torch.rand(len(draft)) * q.gather(1, draft[:, None])[:, 0] < p[:-1].gather(1, draft[:, None])[:, 0]).int().cumprod(0).sum())
     if n < len(draft):
         p[n] = left(p[n], q[n])
@@ -639,7 +645,7 @@ COINS = []
 def chn_coins_ahead(p, q, draft):
     """Takes uniforms from a global stock of 50,000, filled when it is empty: each is used once."""
     for i, x in enumerate([*draft.tolist(), -1]):
-        if len(COINS) < 2:  # noqa: PLR2004
+        if len(COINS) < 2:
             COINS.extend(torch.rand(50_000, dtype=torch.float64).tolist())
         if x < 0 or COINS.pop() * q[i, x].item() >= p[i, x].item():
             return [*draft[:i].tolist(), inverse((p[i] if x < 0 else left(p[i], q[i])).tolist(), COINS.pop())]
@@ -647,7 +653,7 @@ def chn_coins_ahead(p, q, draft):
 
 
 @sv.subject("verify_chain", rule="sample-and-match", dtypes=TORCH)
-def chn_sample_and_match(p, q, draft):  # noqa: ARG001
+def chn_sample_and_match(p, q, draft):
     """Draws a token from each row of p and goes on while it equals the draft; what is emitted is always the drawn token (theory S9)."""
     tokens = []
     for i in range(len(p)):
@@ -658,7 +664,7 @@ def chn_sample_and_match(p, q, draft):  # noqa: ARG001
 
 
 @sv.subject("verify_chain", dtypes=TORCH)
-def chn_sample_and_match_undeclared(p, q, draft):  # noqa: ARG001
+def chn_sample_and_match_undeclared(p, q, draft):
     """All rows drawn at once by Gumbel-max, then cut after the first mismatch; no rule declared."""
     noise = torch.rand(p.shape, dtype=torch.float64).clamp_min(1e-300)
     tokens = (p.double().log() - (-noise.log()).log()).argmax(-1)
@@ -673,10 +679,10 @@ def block(p, q, draft):
         weight = min(weight * p[i][x] / q[i][x], 1.0)
         mass = sum(max(weight * a - b, 0.0) for a, b in zip(p[i + 1], q[i + 1], strict=True)) if i + 1 < len(draft) else 0.0
         h = weight if i + 1 == len(draft) else mass / (mass + (1 - weight)) if mass + (1 - weight) > 0 else 1.0
-        if random.random() < h:  # noqa: S311
+        if random.random() < h:
             tau, kept = i + 1, weight
     row = p[tau] if tau == len(draft) else excess(p[tau], q[tau], kept)
-    return draft[:tau] + [inverse(row, random.random())]  # noqa: S311
+    return draft[:tau] + [inverse(row, random.random())]
 
 
 @sv.subject("verify_chain", rule="block", arrays="list", dtypes=NUMPY)
@@ -692,7 +698,7 @@ def chn_block_undeclared(p, q, draft):
 
 
 @sv.subject("verify_chain", dtypes=TORCH)
-def chn_plain_decoding(p, q, draft):  # noqa: ARG001
+def chn_plain_decoding(p, q, draft):
     """Ignores the draft and emits one token of the first row: slow, exact."""
     return torch.multinomial(p[0].float(), 1)
 
@@ -714,15 +720,15 @@ def chn_only_first_draft_token(p, q, draft):
 def chn_lazy(p, q, draft):
     """Accepts with half of min(1, p / q) and replaces by p - min(p, q) / 2: another exact coupling, where a refused token may come back."""
     for i, x in enumerate(draft):
-        if random.random() * 2 * q[i][x] >= min(p[i][x], q[i][x]):  # noqa: S311
-            return draft[:i] + [inverse([a - min(a, b) / 2 for a, b in zip(p[i], q[i], strict=True)], random.random())]  # noqa: S311
-    return draft + [inverse(p[-1], random.random())]  # noqa: S311
+        if random.random() * 2 * q[i][x] >= min(p[i][x], q[i][x]):
+            return draft[:i] + [inverse([a - min(a, b) / 2 for a, b in zip(p[i], q[i], strict=True)], random.random())]
+    return draft + [inverse(p[-1], random.random())]
 
 
 @sv.subject("verify_chain")
 def chn_tosses_for_its_rule(p, q, draft):
     """A coin that knows nothing of the draft chooses between the standard rule and sample-and-match: a mixture of exact rules is exact."""
-    return chn_standard_loop(p, q, draft, None) if random.random() < 0.5 else chn_sample_and_match(p, q, draft)  # noqa: PLR2004, S311
+    return chn_standard_loop(p, q, draft, None) if random.random() < 0.5 else chn_sample_and_match(p, q, draft)
 
 
 # pad_path --------------------------------------------------------------------------------------------------------------------
