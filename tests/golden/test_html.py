@@ -43,10 +43,11 @@ RUN: list[Record] = [
 ]
 
 
+VOID = {"meta", "br", "link", "img", "hr", "input"}
+
+
 class Outline(HTMLParser):
     """Tags that stay open, scripts, and links that leave the file."""
-
-    VOID = {"meta", "br", "link", "img", "hr", "input"}
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +56,7 @@ class Outline(HTMLParser):
         self.leaving: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list) -> None:
-        if tag not in self.VOID:
+        if tag not in VOID:
             self.open.append(tag)
         if tag == "script":
             self.scripts.append(dict(attrs))
