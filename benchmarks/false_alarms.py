@@ -13,7 +13,8 @@ from specverify.audit.events import read_events
 from specverify.audit.records import Finding, PropertyRecord
 
 ROOT = Path(__file__).resolve().parents[1]
-DEFAULT = [str(ROOT / "reference"), str(ROOT / "tests" / "twins")]
+DEFAULT = [str(ROOT / "reference"), str(ROOT / "tests" / "correct")]
+"""A subject of each contract; give tests/twins too for the hundred tempting ones (three minutes an audit on two cores)."""
 
 
 def audit(subjects: list[str], key: str) -> tuple[int, list[Finding], Counter[str]]:

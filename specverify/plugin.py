@@ -44,7 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def _add_subjects_file(config: pytest.Config, state: State) -> None:
     """`testpaths` would leave the file out silently; arguments on the command line are the user's choice, and are told."""
     path = config.rootpath / SUBJECTS_FILE
-    state.subjects_expected = path.exists() or bool(config.option.specverify_plan)
+    here = config.invocation_params.dir / SUBJECTS_FILE
+    state.subjects_expected = path.exists() or here.exists() or bool(config.option.specverify_plan)
     if not path.exists() or config.option.specverify_plan:
         return
     if config.args_source is pytest.Config.ArgsSource.ARGS:

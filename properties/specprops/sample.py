@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from specprops import rows
+from specprops.boundary import at_the_bounds
 from specprops.hygiene import inputs_unchanged
 from specprops.suite import prop
 from specprops.trial import Trial
@@ -14,7 +15,6 @@ from specprops.violation import Row, Violation
 from specverify.contracts import Case, Family, array, array_of
 from specverify.contracts.arrays import round_to
 from specverify.law import Law, Outcome, product_law
-from specverify.subjects.replies import Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 LARGE_DRAWS = 300
 """Over a large vocabulary, where a draw may take milliseconds; two tokens of equal weight that are drawn 3 to 1 are flagged."""
-PATTERNS = (("low",), ("top",), ("low", "top"), ("top", "low"))
-"""Boundary draws, in turn: the least and the greatest value of a uniform generator."""
 
 
 def _case(dtype: str, *lines: Sequence[float]) -> Case:
@@ -80,21 +78,6 @@ def test_support(trial: Trial, case: Case) -> None:
     trial.holds(case, lambda outcome: all(line[t] > 0 for line, t in zip(lines, _tokens(outcome), strict=True)), "A token of probability zero is drawn")
 
 
-@prop("SMP-003", "No boundary value of a uniform generator leads to a token of probability zero or to an exception.", source="theory C6, C7; faults B030, B073",
-      guards="support", severity="grid", after=("SMP-001", "SMP-002"), first=boundary)  # fmt: skip
-def test_boundary_draws(trial: Trial, case: Case) -> None:
-    lines = _rows(case)
-    for pattern in PATTERNS:
-        reply = trial.call(case, draws=pattern)
-        drawn = ", ".join(pattern)
-        if not isinstance(reply, Value):
-            raise Violation(f"With uniform draws at their bounds ({drawn}) the subject fails.", (Row("result", str(reply), "a token"),), kind="boundary")
-        for line, token in zip(lines, _tokens(reply.outcome), strict=True):
-            if line[token] == 0:
-                table = (Row(f"token {token}", f"drawn ({drawn})", "probability 0"),)
-                raise Violation(f"With uniform draws at their bounds ({drawn}) a token of probability zero is drawn.", table, kind="boundary")
-
-
 @prop("SMP-004", "Tokens follow their rows, the rows of a batch independently.", source="contracts, sample; statistics 2.7", guards="position", statistical=True,
       after=("SMP-002",), first=first, cases=lawful, limit=12, applies=rows.needs_wide)  # fmt: skip
 def test_law(trial: Trial, case: Case) -> None:
@@ -146,6 +129,18 @@ def test_same_seed(trial: Trial, case: Case) -> None:
       first=lambda subject: [_case(subject.dtypes[0], (1,))])  # fmt: skip
 def test_one_token(trial: Trial, case: Case) -> None:
     trial.value(case)
+
+
+@prop("SMP-003", "No bound of a uniform generator's range leads to a token of probability zero or to an exception.",
+      source="theory C6, C7; faults B030, B073", guards="support", severity="grid", after=("SMP-001", "SMP-002"), first=boundary)  # fmt: skip
+def test_boundary_draws(trial: Trial, case: Case) -> None:
+    lines = _rows(case)
+
+    def wrong(outcome: Outcome) -> str | None:
+        zero = [token for line, token in zip(lines, _tokens(outcome), strict=True) if line[token] == 0]
+        return f"token {zero[0]} of probability zero is drawn" if zero else None
+
+    at_the_bounds(trial, case, wrong)
 
 
 def _rows(case: Case) -> list[tuple[float, ...]]:

@@ -116,6 +116,7 @@ class Judgement:
         worst = self._search_first(first(described))
         if worst is None and cases is not None and self.stopped is None:
             worst = self._search(cases(described), limit)
+        self.trial.dispose()
         self._conclude(worst)
 
     def _search_first(self, cases: Sequence[Case]) -> tuple[Case, Violation] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from specprops.violation import NoAnswer, Row, Violation
@@ -23,6 +23,7 @@ FLAG = math.log(1e3)
 TELLING = math.log(1e6)
 """After the first suspect, a smaller case replaces it only if it is about as telling, so that a confirmation can repeat it."""
 SHOWN_ROWS = 12
+OUT_OF_MEMORY = "The subject ran out of the worker's address space; declare `memory=` or give --memory."
 
 
 class Trial:
@@ -32,6 +33,7 @@ class Trial:
         self._bench, self._id = bench, property_id
         self.draws = 0
         self.bar = FLAG
+        self.injected = False
         self.last: Observed | None = None
 
     @property
@@ -39,11 +41,12 @@ class Trial:
         """What the subject says of itself."""
         return self._bench.subject.description
 
-    def call(self, case: Case, *, stage: str = "call", draws: Sequence[str] = (), watch: bool = False) -> Value | Raised | Malformed:
+    def call(self, case: Case, *, stage: str = "call", boundary: tuple[str, int] | None = None, watch: bool = False) -> Value | Raised | Malformed:
         """One seeded call; the end of the process is a violation, silence ends the search."""
         key = stream_key(self._run_key, digest(case), f"{self._id}/{stage}")
         self.draws += 1
-        return self._answered(self._bench.subject.call(case, key=key, draws=draws, watch=watch))
+        self.injected |= boundary is not None
+        return self._answered(self._bench.subject.call(case, key=key, boundary=boundary, watch=watch))
 
     def value(self, case: Case, **options: object) -> Value:
         """One call that must give a result of the contract's form."""
@@ -69,6 +72,8 @@ class Trial:
             return
         self.last = seen
         self.draws += seen.drawn
+        if ("raised", "MemoryError") in seen.counts:
+            raise NoAnswer(OUT_OF_MEMORY)
         if seen.log_e >= self.bar:
             self.bar = max(self.bar, min(seen.log_e, TELLING))
             raise statistical_violation(question, seen)
@@ -90,7 +95,14 @@ class Trial:
             raise Violation(f"The subject {reply}.", kind="died", output=reply.output)
         if isinstance(reply, TimedOut):
             raise NoAnswer(f"The subject {reply}.")
+        if isinstance(reply, Raised) and reply.type == "MemoryError":
+            raise NoAnswer(OUT_OF_MEMORY)
         return reply
+
+    def dispose(self) -> None:
+        """End the worker after injected draws: a subject that draws a stock ahead would hand them out later."""
+        if self.injected:
+            self._bench.subject.worker.close()
 
 
 def statistical_violation(question: Question, seen: Observed) -> Violation:

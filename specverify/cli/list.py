@@ -45,7 +45,7 @@ def _contracts() -> list[str]:
 def _contract(contract: Contract) -> list[str]:
     head = [f"{contract.name}{contract.signature} -> {contract.returns}", f"  {contract.sentence}", f"  right: {contract.right}"]
     head += [f"  {parameter.name:<8} {parameter.shape:<16} {parameter.meaning}" for parameter in contract.parameters]
-    head += [f"  convention {key}: {meaning}" for key, meaning in contract.conventions.items()]
+    head += [f"  convention {key}: {one.meaning}" + (f" ({', '.join(one.values)})" if one.values else "") for key, one in contract.conventions.items()]
     if contract.equivalents:
         head.append(f"  seen as: {', '.join(contract.equivalents)}")
     return [*head, "", *(_line(row) for row in of_contract(contract.name))]

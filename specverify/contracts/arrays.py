@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 FORMATS = {
     "float64": "d", "float32": "f", "float16": "e", "bfloat16": "H",
-    "int64": "q", "int32": "i", "int16": "h", "int8": "b", "uint8": "B", "bool": "?",
+    "int64": "q", "int32": "i", "int16": "h", "int8": "b", "uint64": "Q", "uint32": "I", "uint16": "H", "uint8": "B", "bool": "?",
 }  # fmt: skip
 FLOATS = ("float64", "float32", "float16", "bfloat16")
 EPS = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}

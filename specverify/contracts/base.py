@@ -34,6 +34,14 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Convention:
+    """Something that a contract leaves free: what it is, and the words that may be declared (none: a number)."""
+
+    meaning: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Stream:
     """What the tool itself draws around one call when it samples a law, from a generator of its own.
 
@@ -58,13 +66,14 @@ class Contract:
         returns: the result, as text with its shape.
         right: the right value or law.
         random: whether it draws.
-        conventions: what it leaves free, key to meaning.
+        conventions: what it leaves free.
         equivalents: names met in the wild.
         check: refuses a case outside the domain, with SpecverifyError.
         outcome: (case, plain result) to the canonical outcome, or Malformed.
         smoke: a lawful, dull case for a first call.
         row_parameter: the argument that may be one row (V,), where a subject may insist on (1, V).
         stream: the tool's own draws around a call, for contracts that draw.
+        plausible: whether the smoke case's outcome shows that the subject understood the form of its argument.
     """
 
     name: str
@@ -77,10 +86,11 @@ class Contract:
     check: Callable[[Case], None]
     outcome: Callable[[Case, object], Outcome]
     smoke: Case
-    conventions: Mapping[str, str] = field(default_factory=dict)
+    conventions: Mapping[str, Convention] = field(default_factory=dict)
     equivalents: tuple[str, ...] = ()
     row_parameter: str | None = None
     stream: Callable[[Case], Stream] = field(default=lambda _case: Stream())
+    plausible: Callable[[Outcome], bool] = field(default=lambda _outcome: True)
 
     @property
     def signature(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specverify.contracts.arrays import Array
-from specverify.contracts.base import Case, Contract, Malformed, Parameter, check_names, outside
+from specverify.contracts.base import Case, Contract, Convention, Malformed, Parameter, check_names, outside
 from specverify.law import Outcome
 
 
@@ -44,6 +44,6 @@ CONTRACT = Contract(
     check=_check,
     outcome=_outcome,
     smoke={"path": [0, 1], "length": 4, "pad": -1},
-    conventions={"overlong": "what a longer path gets: refuse, cut or keep"},
+    conventions={"overlong": Convention("what a longer path gets: an exception, its first `length` items, or itself", ("refuse", "cut", "keep"))},
     equivalents=("pad_path",),
 )

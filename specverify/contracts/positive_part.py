@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from specverify.contracts.arrays import FLOATS, Array, array
-from specverify.contracts.base import Case, Contract, Malformed, Parameter, check_names, float_array
+from specverify.contracts.base import Case, Contract, Convention, Malformed, Parameter, check_names, float_array
+from specverify.law import Outcome
+
+LOOSE = 0.1
 
 
 def _check(case: Case) -> None:
@@ -27,6 +32,7 @@ def _from_list(x: Array, result: object) -> Array:
     flat: list[float] = []
 
     def walk(item: object, depth: int) -> None:
+        item = item.nested() if isinstance(item, Array) else item
         if isinstance(item, (list, tuple)) and depth < len(x.shape) and len(item) == x.shape[depth]:
             for part in item:
                 walk(part, depth + 1)
@@ -37,6 +43,11 @@ def _from_list(x: Array, result: object) -> Array:
 
     walk(result, 0)
     return array("float64", x.shape, flat)
+
+
+def _plausible(outcome: Outcome) -> bool:
+    """Whether rows came out that sum to about 1: tells a form of row that the subject takes from one that it mistakes."""
+    return all(math.isfinite(sum(row)) and abs(sum(row) - 1) < LOOSE for row in outcome.rows())
 
 
 CONTRACT = Contract(
@@ -50,7 +61,8 @@ CONTRACT = Contract(
     check=_check,
     outcome=_outcome,
     smoke={"x": array("float32", (3,), (0.25, -0.5, 0.25))},
-    conventions={"eps": "a guard added to or below the sum"},
+    conventions={"eps": Convention("a guard added to the sum, a number")},
     equivalents=("max_fn",),
     row_parameter="x",
+    plausible=_plausible,
 )

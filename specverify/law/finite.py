@@ -61,4 +61,5 @@ def product_law(rows: Iterable[Sequence[float]]) -> Law:
         total = math.fsum(row)
         columns.append([(token, weight / total) for token, weight in enumerate(row) if weight > 0])
     cells = itertools.product(*columns)
-    return Law({tuple(token for token, _ in cell): math.prod(weight for _, weight in cell) for cell in cells})
+    masses = {tuple(token for token, _ in cell): math.prod(weight for _, weight in cell) for cell in cells}
+    return Law({outcome: mass for outcome, mass in masses.items() if mass > 0})  # a product of subnormals may be none

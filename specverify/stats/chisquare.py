@@ -44,7 +44,7 @@ def chi_squared(counts: Mapping[Outcome, int], right: Law) -> ChiSquared | None:
 def _too_small(expected: list[float]) -> int:
     """How many of the smallest cells must be pooled, so that no cell, the pool included, expects fewer than LEAST_EXPECTED draws."""
     pooled, pool = 0, 0.0
-    while pooled < len(expected) and (expected[pooled] < LEAST_EXPECTED or 0 < pool < LEAST_EXPECTED):
+    while pooled < len(expected) and (expected[pooled] < LEAST_EXPECTED or (pooled and pool < LEAST_EXPECTED)):
         pool += expected[pooled]
         pooled += 1
     return pooled

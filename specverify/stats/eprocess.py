@@ -11,6 +11,9 @@ from collections.abc import Mapping
 
 from specverify.law import Law, Outcome
 
+RATES = (1e-1, 1e-2, 1e-3, 1e-4)
+"""Alternatives for the mass outside the support: with one of them a single sight in 60 draws makes a case suspect."""
+
 KAPPAS = tuple(10.0**k for k in range(1, 9))
 """Concentrations of the Dirichlet priors, averaged: kappa 10 finds gross faults, 1e8 differences of 1e-4."""
 
@@ -20,22 +23,38 @@ as a grid effect, so the null hypothesis grants it."""
 
 
 def log_e_value(counts: Mapping[Outcome, int], right: Law) -> float:
-    """Natural logarithm of E = mean over kappa of B(kappa a + counts) / B(kappa a) / prod right^counts.
+    """Natural logarithm of E, half a Dirichlet mixture and half a mixture over rates of draws outside the support.
 
-    Outcomes outside the support of `right` share one cell of mass GRID. The cells inside are not scaled down for it, so that for every
-    law that keeps their proportions and puts at most GRID outside, a factor's expectation stays at most max(1 - m, m / GRID) <= 1.
+    The Dirichlet half is the mean over kappa of B(kappa a + counts) / B(kappa a) / prod right^counts. Outcomes outside the support
+    share one cell, for which the null hypothesis grants a mass m of at most GRID. The cells inside are not scaled down for it, so that
+    for every such law that keeps their proportions a factor's expectation is at most (1 - m) f + (m / GRID) (1 - f) <= 1, f the mass
+    that the alternative puts inside.
 
     Args:
         counts: outcome to how often it was drawn.
         right: the law under the null hypothesis.
     """
     inside = {outcome: n for outcome, n in counts.items() if right[outcome] > 0}
-    outside, total = sum(counts.values()) - sum(inside.values()), sum(counts.values())
+    total = sum(counts.values())
+    outside = total - sum(inside.values())
+    return _log_mean([_log_dirichlet(inside, outside, right), _log_outside(total - outside, outside)])
+
+
+def _log_dirichlet(inside: Mapping[Outcome, int], outside: int, right: Law) -> float:
     cells = [(right[outcome] * (1 - GRID), right[outcome], n) for outcome, n in inside.items()]
     if outside:
         cells.append((GRID, GRID, outside))
+    total = sum(n for _, _, n in cells)
     null = math.fsum(n * math.log(mass) for _, mass, n in cells)
-    logs = [_log_marginal(kappa, cells, total) - null for kappa in KAPPAS]
+    return _log_mean([_log_marginal(kappa, cells, total) - null for kappa in KAPPAS])
+
+
+def _log_outside(inside: int, outside: int) -> float:
+    """The inside keeps its law, the outside has one of RATES."""
+    return _log_mean([inside * math.log1p(-rate) + outside * math.log(rate / GRID) for rate in RATES])
+
+
+def _log_mean(logs: list[float]) -> float:
     top = max(logs)
     return top + math.log(math.fsum(math.exp(x - top) for x in logs) / len(logs))
 

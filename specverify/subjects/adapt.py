@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -39,8 +39,8 @@ def into(kind: str, value: object, device: str = "cpu") -> Any:
     import torch
 
     dtype = getattr(torch, value.dtype)
-    flat = torch.frombuffer(bytearray(value.data), dtype=dtype) if value.data else torch.empty(0, dtype=dtype)
-    return flat.reshape(value.shape).to(device)
+    flat = torch.frombuffer(bytearray(value.data), dtype=dtype).clone() if value.data else torch.empty(0, dtype=dtype)
+    return flat.reshape(value.shape).to(device)  # cloned, so that its storage can be resized like any other
 
 
 def copier(values: list[Any]) -> Callable[[], list[Any]]:
@@ -56,8 +56,8 @@ def plain(value: Any, depth: int = 0) -> object:
         return value
     if depth > DEEPEST:
         return "<nested too deep>"
-    if isinstance(value, (list, tuple)):
-        return [plain(item, depth + 1) for item in value]
+    if isinstance(value, Sequence):  # lists, tuples, deques, arrays of the standard library
+        return [_unboxed(plain(item, depth + 1)) for item in value]
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
     if torch is not None and isinstance(value, torch.Tensor):
         return _from_torch(torch, value)
@@ -77,6 +77,11 @@ def restored(case: Mapping[str, object], contract: Contract, value: object, *, l
     return value
 
 
+def _unboxed(item: object) -> object:
+    """A number that came as an array of shape (), as a list of a tensor's or an array's entries holds them."""
+    return item.values[0] if isinstance(item, Array) and item.shape == () else item
+
+
 def _from_torch(torch: Any, tensor: Any) -> object:
     dtype = str(tensor.dtype).removeprefix("torch.")
     if dtype not in FORMATS or tensor.layout != torch.strided:
@@ -91,8 +96,8 @@ def _from_torch(torch: Any, tensor: Any) -> object:
 
 
 def _from_numpy(numpy: Any, value: Any) -> object:
-    dtype = str(value.dtype)
+    dtype = "float64" if value.dtype.kind == "f" and value.dtype.itemsize > 8 else value.dtype.name  # noqa: PLR2004  long doubles
     if dtype not in FORMATS:
         return f"<numpy array of {dtype}>"
-    little = numpy.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
+    little = numpy.ascontiguousarray(value, dtype=numpy.dtype(dtype).newbyteorder("<"))
     return Array(dtype, tuple(numpy.shape(value)), little.tobytes())

@@ -160,9 +160,13 @@ def _each(what: str, values: Sequence[str], choices: tuple[str, ...]) -> tuple[s
 
 def _conventions(name: str, conventions: Mapping[str, object]) -> dict[str, object]:
     known = contract(name).conventions
-    for key in conventions:
+    for key, value in conventions.items():
         if key not in known:
             raise unknown(f"convention of {name}", key, known or ["(none)"])
+        if known[key].values:
+            _one_of(f"value of {key}", str(value), known[key].values)
+        elif not isinstance(value, (int, float)) or isinstance(value, bool):
+            raise SpecverifyError(f"The convention {key} takes a number, not {value!r}.", hint=f"It is {known[key].meaning}.")
     return dict(conventions)
 
 

@@ -17,7 +17,7 @@ class Value:
     outcome: Outcome
     changed: tuple[str, ...] = ()
     aliased: tuple[str, ...] = ()
-    injected: int = 0
+    uniforms: int = 0
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Raised:
     type: str
     message: str
     where: str
-    injected: int = 0
+    uniforms: int = 0
 
     def __str__(self) -> str:
         return f"raises {self.type}" + (f": {self.message}" if self.message else "") + (f" ({self.where})" if self.where else "")
@@ -38,7 +38,7 @@ class Malformed:
     """A result that is not of the contract's form."""
 
     sentence: str
-    injected: int = 0
+    uniforms: int = 0
 
     def __str__(self) -> str:
         return self.sentence
@@ -79,16 +79,16 @@ class Sampled:
 
 def reply(message: Mapping[str, Any]) -> Reply:
     """A call's reply from its message."""
-    injected = int(message.get("injected", 0))
+    uniforms = int(message.get("uniforms", 0))
     match message["is"]:
         case "value":
             value = message["value"]
             outcome = value if isinstance(value, Array) else freeze(value)
-            return Value(outcome, tuple(message.get("changed", ())), tuple(message.get("aliased", ())), injected)
+            return Value(outcome, tuple(message.get("changed", ())), tuple(message.get("aliased", ())), uniforms)
         case "raised":
-            return Raised(message["type"], message["message"], message["where"], injected)
+            return Raised(message["type"], message["message"], message["where"], uniforms)
         case _:
-            return Malformed(message["sentence"], injected)
+            return Malformed(message["sentence"], uniforms)
 
 
 def sampled(message: Mapping[str, Any]) -> Sampled:

@@ -49,10 +49,15 @@ def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[st
                 return {"error": {"message": f"Unknown request {request.get('do')!r}.", "hint": "See docs/protocol.md.", "kind": "protocol"}}
     except SpecverifyError as error:
         return {"error": {"message": error.message, "hint": error.hint, "kind": "load" if isinstance(error, Unloadable) else "usage"}}
+    except Exception as error:  # noqa: BLE001  a fault of this worker's own code must not look like the subject's end
+        told = trial.raised(error)
+        message = f"The worker failed on {request.get('do')!r}: {told['type']}: {told['message']} ({told['where']})."
+        return {"error": {"message": message, "hint": "This is a fault of specverify; please report it.", "kind": "internal"}}
 
 
 def _call(bound: trial.Bound, request: Mapping[str, Any]) -> dict[str, object]:
-    return trial.call(bound, request["case"], key=request.get("key", 0), draws=tuple(request.get("draws", ())), watch=request.get("watch", False))
+    boundary = request.get("boundary")
+    return trial.call(bound, request["case"], key=request.get("key", 0), boundary=tuple(boundary) if boundary else None, watch=request.get("watch", False))
 
 
 def describe(source: Mapping[str, Any], bound: dict[str, trial.Bound]) -> list[dict[str, object]]:
@@ -68,7 +73,12 @@ def describe(source: Mapping[str, Any], bound: dict[str, trial.Bound]) -> list[d
         raise _unloadable(f"{source['shown']} could not be imported: {told}", str(reply["where"])) from error
     wanted = source.get("only")
     found = [declaration for declaration in DECLARED if wanted in (None, declaration.name)]
-    return [_introduce(declaration, bound) for declaration in found]
+    return [_introduce(declaration, name, bound) for declaration, name in zip(found, _distinct([one.name for one in found]), strict=True)]
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Names of their own for subjects that share one, as lambdas and partials do: the second is NAME-2."""
+    return [name if name not in names[:place] else f"{name}-{names[: place + 1].count(name)}" for place, name in enumerate(names)]
 
 
 def _unloadable(message: str, where: str) -> Unloadable:
@@ -110,19 +120,19 @@ def _attribute(module: ModuleType, dotted: str) -> Any:
     return value
 
 
-def _introduce(declaration: Declaration, bound: dict[str, trial.Bound]) -> dict[str, object]:
+def _introduce(declaration: Declaration, name: str, bound: dict[str, trial.Bound]) -> dict[str, object]:
     told = contract(declaration.contract)
     me = trial.Bound(declaration, told)
     file, line = location(declaration.function)
     description: dict[str, object] = {
-        "name": declaration.name, "contract": told.name, "claim": declaration.claim, "rule": declaration.rule, "arrays": declaration.arrays,
+        "name": name, "contract": told.name, "claim": declaration.claim, "rule": declaration.rule, "arrays": declaration.arrays,
         "dtypes": declaration.dtypes, "devices": declaration.devices, "batch": declaration.batch, "seed": declaration.seed,
         "mutates": declaration.mutates, "refuses": declaration.refuses, "conventions": dict(declaration.conventions),
         "memory": declaration.memory, "slots": declaration.slots, "file": file, "line": line,
     }  # fmt: skip
     problem = _misfit(me)
     if problem is None:
-        bound[declaration.name] = me
+        bound[name] = me
     return {**description, "problem": problem}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -76,9 +76,9 @@ class Subject:
         """The contract that it fills."""
         return CONTRACTS[self.description.contract]
 
-    def call(self, case: Case, *, key: int = 0, draws: Sequence[str] = (), watch: bool = False) -> Reply:
-        """One call; `draws` injects boundary draws, `watch` reports what happened to the inputs."""
-        request = {"case": dict(case), "key": key, "draws": list(draws), "watch": watch}
+    def call(self, case: Case, *, key: int = 0, boundary: tuple[str, int] | None = None, watch: bool = False) -> Reply:
+        """One call; `boundary` puts a bound in the place of one uniform number, `watch` reports what happened to the inputs."""
+        request = {"case": dict(case), "key": key, "boundary": boundary, "watch": watch}
         message = {"do": "call", "subject": self.description.name, "cases": [request]}
         answer = self._ask(case, message, self.worker.limits.call_seconds)
         return reply(answer["replies"][0]) if isinstance(answer, dict) else answer

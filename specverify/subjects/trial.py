@@ -11,12 +11,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from specverify.contracts import Array, Case, Contract, Malformed, array, expand
+from specverify.contracts import Array, Case, Contract, Malformed, array, array_of, expand
 from specverify.law import Outcome, freeze
 from specverify.subjects import adapt
 from specverify.subjects.declare import Declaration
-from specverify.subjects.draws import boundary_draws, seed_everything
+from specverify.subjects.draws import boundary_draw, seed_everything
 
+LONGEST_MESSAGE = 500
 CLOCK_EVERY = 16
 """Draws between two looks at the clock: a look costs about as much as a thousandth of a draw."""
 
@@ -33,12 +34,19 @@ class Bound:
 
     def settle(self) -> Bound:
         """One row is (V,), unless the subject takes only (1, V). Other failures of the dull call are left to the properties."""
-        if not self.settled and self.contract.row_parameter is not None and self.declaration.arrays != "list":
+        if not self.settled and self.contract.row_parameter is not None:
             self.settled = True  # first, so that a call that ends the process is not repeated for ever
-            if call(self, self.contract.smoke)["is"] != "value":
+            if not self._understood():
                 self.lifted = True
-                self.lifted = call(self, self.contract.smoke)["is"] == "value"
+                self.lifted = self._understood()
         return self
+
+    def _understood(self) -> bool:
+        """Whether the dull case gives a plausible outcome in the form of row that is set now."""
+        name = str(self.contract.row_parameter)
+        smoke = array_of(self.contract.smoke, name)
+        reply = call(self, {name: array(self.declaration.dtypes[0], smoke.shape, smoke.values)})
+        return reply["is"] == "value" and self.contract.plausible(reply["value"])
 
     def arguments(self, case: Case) -> list[Any]:
         """The case in the subject's world."""
@@ -64,17 +72,17 @@ class Bound:
         return self.contract.outcome(case, adapt.restored(case, self.contract, value, lifted=self.lifted))
 
 
-def call(bound: Bound, case: Case, *, key: int = 0, draws: tuple[str, ...] = (), watch: bool = False) -> dict[str, object]:
+def call(bound: Bound, case: Case, *, key: int = 0, boundary: tuple[str, int] | None = None, watch: bool = False) -> dict[str, object]:
     """One call: {"is": "value" | "raised" | "malformed", …}; with `watch`, also which inputs changed and whether the result shares memory."""
     values = bound.settle().arguments(case)
     before = adapt.copier(values)() if watch else []
     if bound.contract.random:
         seed_everything(key)
     options = bound.options(random.Random(key), bound.generator(key))
-    taken: Callable[[], int] = lambda: 0  # noqa: E731
-    with boundary_draws(draws) if draws else nullcontext(taken) as count:
+    none: Callable[[], int] = lambda: 0  # noqa: E731
+    with boundary_draw(*boundary) if boundary else nullcontext(none) as count:
         reply, result = _guarded(bound, case, lambda: bound.declaration.function(*values, **options))
-        reply["injected"] = count()
+        reply["uniforms"] = count()
     if watch:
         names = [parameter.name for parameter in bound.contract.parameters]
         reply["changed"] = [name for name, old, new in zip(names, before, values, strict=True) if adapt.plain(old) != adapt.plain(new)]
@@ -98,8 +106,12 @@ def raised(error: BaseException) -> dict[str, object]:
     """An exception as data: type, first line of its message, and the innermost line of code."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    first = (str(error).splitlines() or [""])[0]
-    return {"is": "raised", "type": type(error).__name__, "message": first[:500], "where": where}
+    try:
+        first = (str(error).splitlines() or [""])[0][:LONGEST_MESSAGE]
+    except Exception:  # noqa: BLE001  an exception whose own text raises
+        first = ""
+    out_of_memory = isinstance(error, RuntimeError) and "can't allocate memory" in first  # how torch says it
+    return {"is": "raised", "type": "MemoryError" if out_of_memory else type(error).__name__, "message": first, "where": where}
 
 
 def _shares(value: object, result: object) -> bool:

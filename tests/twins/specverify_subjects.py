@@ -547,6 +547,7 @@ def chn_one_uniform(p, q, draft):
 @sv.subject("verify_chain", rule="standard", arrays="list", dtypes=NUMPY)
 def chn_fractions(p, q, draft):
     """Exact rational arithmetic with 60-bit coins."""
+
     def coin():
         return Fraction(random.getrandbits(60), 2**60)
 

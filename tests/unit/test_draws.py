@@ -1,40 +1,58 @@
-"""Boundary draws take the place of uniform ones, and leave no trace."""
+"""A bound in the place of one uniform number; everything else is drawn as usual, and nothing stays patched."""
 
 import random
 
 import numpy as np
+import pytest
 import torch
 
-from specverify.subjects.draws import boundary_draws, seed_everything
+from specverify.subjects.draws import boundary_draw, seed_everything
 
 
-def test_every_uniform_primitive_is_replaced_and_put_back() -> None:
-    before = (torch.rand, torch.rand_like, torch.Tensor.uniform_, random.random, np.random.random)
-    with boundary_draws(["low"]) as count:
-        drawn = [torch.rand(2).sum(), torch.rand_like(torch.ones(2)).sum(), torch.empty(2).uniform_().sum(), random.random(), np.random.random(2).sum()]
-        assert [float(x) for x in drawn] == [0.0] * 5
+def draw_all() -> list[float]:
+    """Nine uniform numbers, through every primitive that is watched."""
+    drawn = [torch.rand(2), torch.rand_like(torch.ones(2)), torch.empty(2).uniform_(), torch.tensor([random.random()]), torch.tensor(np.random.random(2))]
+    return torch.cat([part.double() for part in drawn]).tolist()
+
+
+@pytest.mark.parametrize("place", range(9))
+def test_one_number_is_put_at_its_bound_and_the_others_are_as_drawn(place: int) -> None:
+    seed_everything(3)
+    plain = draw_all()
+    seed_everything(3)
+    with boundary_draw("low", place) as count:
+        drawn = draw_all()
         assert count() == 9
+    assert drawn == [0.0 if i == place else u for i, u in enumerate(plain)]
+
+
+def test_nothing_stays_patched() -> None:
+    before = (torch.rand, torch.rand_like, torch.Tensor.uniform_, random.random, np.random.random)
+    with boundary_draw("low", 0):
+        draw_all()
     assert before == (torch.rand, torch.rand_like, torch.Tensor.uniform_, random.random, np.random.random)
 
 
-def test_the_top_is_the_greatest_value_below_one_of_each_dtype() -> None:
-    with boundary_draws(["top"]):
-        for dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
-            assert torch.rand((), dtype=dtype).item() == 1 - torch.finfo(dtype).eps / 2
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+def test_the_top_is_the_greatest_value_below_one_of_each_dtype(dtype: torch.dtype) -> None:
+    with boundary_draw("top", 0):
+        assert torch.rand((), dtype=dtype).item() == 1 - torch.finfo(dtype).eps / 2
 
 
-def test_values_are_taken_in_turn_across_calls() -> None:
-    with boundary_draws(["low", "top"]):
-        assert [random.random() > 0.5 for _ in range(4)] == [False, True, False, True]
+@pytest.mark.parametrize("keywords", [{"from": 2.0, "to": 3.0}, {"to": 0.5}])
+def test_uniform_over_another_range_is_left_alone(keywords: dict) -> None:
+    with boundary_draw("low", 0) as count:
+        assert float(torch.empty(1).uniform_(**keywords)) > 0
+        assert count() == 0
 
 
-def test_uniform_over_another_range_draws_as_usual() -> None:
-    with boundary_draws(["low"]):
-        assert 2 <= float(torch.empty(1).uniform_(2, 3)) < 3
+def test_uniform_over_the_unit_range_said_in_words_is_met() -> None:
+    with boundary_draw("low", 0):
+        assert float(torch.empty(1).uniform_(**{"from": 0.0, "to": 1.0})) == 0
 
 
 def test_seeding_reaches_every_global_generator() -> None:
-    def draws():
+    def draws() -> tuple[float, ...]:
         return (random.random(), float(np.random.random()), float(torch.rand(())))
 
     seed_everything(2**61 + 5)
@@ -45,9 +63,7 @@ def test_seeding_reaches_every_global_generator() -> None:
 
 
 def test_a_loop_that_rejects_boundary_draws_ends() -> None:
-    """A rejection sampler that turns down every boundary value gets real draws after a while: that path has probability zero."""
-    seed_everything(1)
-    with boundary_draws(["top"]):
+    with boundary_draw("top", 0):
         tries = 1
         while float(torch.rand(())) > 0.5:
             tries += 1

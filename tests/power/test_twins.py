@@ -1,0 +1,41 @@
+"""Correct twins, written in other styles and by other hands, are never accused. All of them: -m slow, or `python -m benchmarks.false_alarms`."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TWINS = Path(__file__).resolve().parents[1] / "twins"
+TEMPTING = (
+    "pos_in_place_undeclared", "pos_reciprocal", "pos_declared_guard", "pos_only_batches_of_doubles", "pos_loop_over_rows", "pos_lists_of_rows",
+    "pos_extended_precision", "pad_list_of_numpy_ints", "pad_remembers", "smp_unsigned_ids", "smp_tokens_ahead", "smp_gumbel_in_float32", "smp_rejection",
+    "chn_coins_ahead", "chn_in_place_declared", "chn_sample_and_match_undeclared", "chn_block", "chn_plain_decoding", "chn_normalises_target_rows",
+)  # fmt: skip
+"""One of each temptation that once led to a false alarm of ours, or could."""
+
+
+def test_the_most_tempting_twins_are_not_accused() -> None:
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "-k", " or ".join(TEMPTING)]
+    done = subprocess.run(command, cwd=TWINS, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout
+    assert "inconclusive" not in done.stdout
+    for name in TEMPTING:
+        assert f"\n{name} " in done.stdout, name
+
+
+@pytest.mark.slow
+def test_no_twin_is_accused(audit: Callable) -> None:
+    done = audit(str(TWINS))
+    assert done.code == 0, done.out
+    assert len(done.subjects()) >= 80
+
+
+def test_the_reference_is_audited_like_any_other(audit: Callable) -> None:
+    done = audit(str(TWINS.parents[1] / "reference"))
+    assert done.code == 0, done.out
+    assert {finding.severity for finding in done.findings()} <= {"advisory"}
+    assert {record.contract for record in done.subjects()} == {"sample", "verify_chain"}
