@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class SpecverifyError(Exception):
@@ -31,3 +32,12 @@ def unknown(what: str, word: str, choices: Iterable[str]) -> SpecverifyError:
     near = difflib.get_close_matches(word, known, n=1)
     hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."
     return SpecverifyError(f"There is no {what} {word!r}.", hint=hint)
+
+
+def accepted(reply: dict[str, Any]) -> dict[str, Any]:
+    """A worker's reply, or the error that it carries."""
+    error = reply.get("error")
+    if error is None:
+        return reply
+    kind = Unloadable if error["kind"] == "load" else SpecverifyError
+    raise kind(error["message"], hint=error["hint"])

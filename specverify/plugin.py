@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import importlib.util
 import shutil
@@ -26,7 +27,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Options of a user's own pytest run; `specverify audit` passes a plan instead."""
     group = parser.getgroup("specverify", "exactness of speculative decoders")
     group.addoption("--specverify-run-key", default=None, help="key that all seeds are hashed from (default: fixed)")
-    group.addoption("--specverify-budget", type=int, default=None, help="draws of a confirmation (default: 20000)")
+    group.addoption("--specverify-budget", type=_positive, default=None, help="draws of a confirmation (default: 20000)")
     group.addoption("--specverify-fail-on", action="append", default=[], choices=["grid", "advisory"], help="let these fail the run too")
     group.addoption("--specverify-python", default=None, help="interpreter that has the subjects' dependencies")
     group.addoption("--specverify-in-process", action="store_true", help="run subjects in this process, without isolation, for a debugger")
@@ -44,8 +45,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def _add_subjects_file(config: pytest.Config, state: State) -> None:
     """`testpaths` would leave the file out silently; arguments on the command line are the user's choice, and are told."""
     path = config.rootpath / SUBJECTS_FILE
-    here = config.invocation_params.dir / SUBJECTS_FILE
-    state.subjects_expected = path.exists() or here.exists() or bool(config.option.specverify_plan)
+    state.subjects_expected = bool(config.option.specverify_plan) or _subjects_near(config)
     if not path.exists() or config.option.specverify_plan:
         return
     if config.args_source is pytest.Config.ArgsSource.ARGS:
@@ -54,9 +54,22 @@ def _add_subjects_file(config: pytest.Config, state: State) -> None:
         config.args.append(str(path))
 
 
+def _subjects_near(config: pytest.Config) -> bool:
+    """Whether a subjects file lies in the root, or up to two folders below what pytest was given: then its own scheduler is worth its cost."""
+    given = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+    return any(any(place.glob(depth + SUBJECTS_FILE)) for place in (config.rootpath, *given) if place.is_dir() for depth in ("", "*/", "*/*/"))
+
+
 def _covers(config: pytest.Config, argument: str, path: Path) -> bool:
     given = (config.invocation_params.dir / argument.partition("::")[0]).resolve()
     return given == path.resolve() or given in path.resolve().parents
+
+
+def _positive(text: str) -> int:
+    """A whole number above zero, or argparse's error."""
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text} is no number of draws")
+    return int(text)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -13,7 +13,7 @@ def group(node_id: str) -> str:
     """Subject and contract of a property; any other test is a group of its own."""
     match = ITEM.search(node_id)
     if match is None:
-        return node_id
+        return node_id.rpartition("@")[2] if node_id.rfind("@") > node_id.rfind("]") else node_id  # a group of the user's own, as xdist marks it
     return "one at a time" if match["alone"] else f"{match['label']}-{match['prefix']}"
 
 

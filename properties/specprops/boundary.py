@@ -1,4 +1,4 @@
-"""Draws at the bounds of a uniform generator's range: probability 2^-24 in float32, never met by sampling, so put in by hand."""
+"""Draws at the bounds of a uniform generator's range: too rare for sampling (2^-24 in float32), so they are put in by hand."""
 
 from __future__ import annotations
 
@@ -8,29 +8,47 @@ from specprops.trial import Trial
 from specprops.violation import Row, Violation
 from specverify.contracts import Case
 from specverify.law import Outcome
+from specverify.stats import GRID
 from specverify.subjects.replies import Value
 
-WORDS = {"low": "0", "top": "the greatest value below 1"}
+BOUNDS = {"0": (0.0, GRID), "the greatest value below 1": (1.0, 1.0 - GRID)}
+"""Each bound of the range, and the number that lies a mass of GRID away from it: what still goes wrong there is no grid effect."""
 PLACES = 12
 """Uniform numbers of a call whose place is tried; the small cases draw fewer."""
 KEYS = 3
 """Seeds of the other draws that are tried at each place: whether a place matters may depend on them."""
+COARSE = ("float16", "bfloat16")
+"""Uniform numbers of these have 2^11 and 2^8 values: their bounds are no rare event."""
+
+Wrong = Callable[[Outcome], str | None]
 
 
-def at_the_bounds(trial: Trial, case: Case, wrong: Callable[[Outcome], str | None]) -> None:
-    """One uniform number at a time is put at a bound, all others are drawn; no call may fail or be `wrong`."""
-    for word in WORDS:
+def at_the_bounds(trial: Trial, case: Case, wrong: Wrong) -> None:
+    """One uniform number at a time is put at a bound, all others are drawn; no call may fail or be `wrong`.
+
+    What goes wrong at a bound alone is a grid effect, as the property declares; what goes wrong a mass of GRID away too, or with
+    numbers of half precision, is a finding.
+    """
+    for bound, (value, inner) in BOUNDS.items():
         for key in range(KEYS):
-            _each_place(trial, case, wrong, word, key)
+            for place in range(PLACES):
+                told, dtype = _told(trial, case, wrong, (value, place), key)
+                if dtype is None:
+                    break
+                if told is not None:
+                    deeper, _ = _told(trial, case, wrong, (inner, place), key)
+                    raise _violation(place, bound, told, rare=deeper is None and dtype not in COARSE)
 
 
-def _each_place(trial: Trial, case: Case, wrong: Callable[[Outcome], str | None], word: str, key: int) -> None:
-    """The first call tells how many uniform numbers there are; a call that draws fewer than `place` proves nothing."""
-    for place in range(PLACES):
-        reply = trial.call(case, stage=f"{word}/{place}/{key}", boundary=(word, place))
-        if reply.uniforms <= place:
-            return
-        told = wrong(reply.outcome) if isinstance(reply, Value) else f"the subject {reply}"
-        if told is not None:
-            message = f"With uniform number {place} of the call at {WORDS[word]}, {told}."
-            raise Violation(message, (Row(f"{word} at {place}", told, "a token of the support"),), kind="boundary")
+def _told(trial: Trial, case: Case, wrong: Wrong, put: tuple[float, int], key: int) -> tuple[str | None, str | None]:
+    """What is wrong with a call, if anything, and the dtype of the number that was put; none if the call draws fewer."""
+    reply = trial.call(case, stage=f"put/{put[1]}/{key}", put=put)
+    if not reply.put:
+        return None, None
+    return wrong(reply.outcome) if isinstance(reply, Value) else f"the subject {reply}", reply.put
+
+
+def _violation(place: int, bound: str, told: str, *, rare: bool) -> Violation:
+    reach = "at" if rare else "at and near"
+    table = (Row(f"number {place} {reach} {bound}", told, "a token of the support"),)
+    return Violation(f"With uniform number {place} of the call {reach} {bound}, {told}.", table, kind="boundary", severity=None if rare else "finding")

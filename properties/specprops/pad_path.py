@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from specprops.hygiene import inputs_unchanged
+from specprops.hygiene import inputs_unchanged, twice_the_same
 from specprops.suite import prop
 from specprops.trial import Trial
 from specprops.violation import Row, Violation
@@ -78,6 +78,12 @@ def test_overlong_as_declared(trial: Trial, case: Case) -> None:
       first=first)  # fmt: skip
 def test_inputs_unchanged(trial: Trial, case: Case) -> None:
     inputs_unchanged(trial, case)
+
+
+@prop("PAD-013", "The same arguments give the same result twice.", source="contracts, hygiene", guards="hygiene", severity="advisory", after=("PAD-001",),
+      first=first)  # fmt: skip
+def test_twice_the_same(trial: Trial, case: Case) -> None:
+    twice_the_same(trial, case)
 
 
 @prop("PAD-011", "A path that is too long is refused or cut, not handed on longer than asked for.", source="contracts, pad_path", guards="hygiene",

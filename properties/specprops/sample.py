@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from specverify.subjects.subject import Description
 
-LARGE_DRAWS = 300
-"""Over a large vocabulary, where a draw may take milliseconds; two tokens of equal weight that are drawn 3 to 1 are flagged."""
+LARGE_DRAWS = 600
+"""Of a law with two outcomes over a large vocabulary, where a draw may take milliseconds: flags a total variation of 0.15 like a whole screen."""
 
 
 def _case(dtype: str, *lines: Sequence[float]) -> Case:
@@ -101,7 +101,7 @@ def ends(subject: Description) -> list[Case]:
       applies=rows.needs_wide)  # fmt: skip
 def test_large_vocabulary(trial: Trial, case: Case) -> None:
     (line,) = _rows(case)
-    trial.holds(case, lambda token: line[token] > 0, "A token of probability zero is drawn", draws=LARGE_DRAWS)
+    trial.holds(case, lambda token: line[token] > 0, "A token of probability zero is drawn")
     if sum(x > 0 for x in line) == 2:  # noqa: PLR2004  the family "edges"
         trial.law(case, Law.of({(t,): x for t, x in enumerate(line)}), _tokens, draws=LARGE_DRAWS)
 

@@ -9,8 +9,10 @@ The decorated name is a pytest test with one argument, `bench`, which specverify
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -23,8 +25,9 @@ from specprops.violation import NoAnswer, Violation
 from specverify.audit import records
 from specverify.audit.suite import Property
 from specverify.contracts import CONTRACTS, Case, digest
-from specverify.observe import Observed, Unobserved, stream_key
-from specverify.report.text import finding_text
+from specverify.errors import SpecverifyError, Unloadable
+from specverify.observe import Confirmed, Observed, stream_key
+from specverify.report.text import finding_text, power_of_ten
 
 if TYPE_CHECKING:
     from specverify.audit.bench import Bench
@@ -35,9 +38,30 @@ SHRINK_CASES = 120
 """Cases beyond the search that a shrinker may judge; then it keeps what it has."""
 DEATHS = 4
 """Ends of the process that one property may cause; each restart imports the subject again."""
+OUTPUT_SHOWN = 2_000
 
 PROPERTIES: list[Property] = []
 """Every property, in the order of its module; `properties.json` is made from it."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A property as code: its row of the table, its body, and where its cases come from."""
+
+    row: Property
+    body: Body
+    cases: Callable[[Description], st.SearchStrategy[Case]] | None
+    first: Callable[[Description], Sequence[Case]]
+    limit: int
+    applies: Callable[[Description], str | None]
+
+    def excluded(self, subject: Description) -> str | None:
+        """Why the property does not apply to a subject, or none."""
+        if "cpu" not in subject.devices:
+            return "this version judges subjects on the CPU"
+        if not self.row.promised_by(subject.claim):
+            return f"the claim {subject.claim} does not promise it"
+        return self.applies(subject)
 
 
 def prop(  # noqa: PLR0913  a property is described in one place
@@ -72,83 +96,125 @@ def prop(  # noqa: PLR0913  a property is described in one place
     contract = next(name for name, one in CONTRACTS.items() if one.prefix == id_.partition("-")[0])
 
     def decorate(body: Body) -> Callable[[Bench], None]:
-        row = Property(id_, contract, sentence, source, guards, after, statistical, severity, body.__name__)
-        PROPERTIES.append(row)
+        claim = Claim(Property(id_, contract, sentence, source, guards, after, statistical, severity, body.__name__), body, cases, first, limit, applies)
+        PROPERTIES.append(claim.row)
 
         def test(bench: Bench) -> None:
-            Judgement(row, body, bench).run(cases, first, limit, applies)
+            Judgement(claim, bench).run()
 
         test.__name__, test.__qualname__, test.__doc__, test.__module__ = body.__name__, body.__qualname__, sentence, body.__module__
-        test.specverify_property = row  # type: ignore[attr-defined]
+        test.specverify_property = claim.row  # type: ignore[attr-defined]
         return test
 
     return decorate
 
 
+@dataclass(frozen=True)
+class Suspect:
+    """A case that violates the property, or looks as if."""
+
+    case: Case
+    violation: Violation
+
+    @property
+    def log_e(self) -> float:
+        """How strongly its draws speak; infinite where no statistics are needed."""
+        return self.violation.observed.log_e if self.violation.observed is not None else math.inf
+
+    @property
+    def telling(self) -> bool:
+        """Whether it ends the search."""
+        return self.log_e >= TELLING
+
+
+class Undecided(Exception):
+    """The property ends without an answer: `status` is inconclusive, unconfirmed or lost."""
+
+    def __init__(self, status: str, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
 class Judgement:
     """One property on one subject."""
 
-    def __init__(self, row: Property, body: Body, bench: Bench) -> None:
-        self.row, self.body, self.bench = row, body, bench
-        self.trial = Trial(bench, row.id)
+    def __init__(self, claim: Claim, bench: Bench) -> None:
+        self.claim, self.row, self.bench = claim, claim.row, bench
+        self.trial = Trial(bench, claim.row.id)
         self.seen: dict[str, Violation | None] = {}
-        self.stopped: str | None = None
+        self.suspects: list[Suspect] = []
+        self.stopped: Undecided | None = None
         self.deaths = 0
+        self.cut = False
         self.started = time.monotonic()
 
-    def run(
-        self,
-        cases: Callable[[Description], st.SearchStrategy[Case]] | None,
-        first: Callable[[Description], Sequence[Case]],
-        limit: int,
-        applies: Callable[[Description], str | None],
-    ) -> None:
-        """Judge, record, and fail the pytest test where the claim is broken."""
-        described = self.bench.subject.description
-        reason = applies(described) if self.row.promised_by(described.claim) else f"the claim {described.claim} does not promise it"
-        if reason is not None:
-            self._end("not applicable", reason)
-            pytest.skip(reason)
+    def run(self) -> None:
+        """Judge, record, and fail the pytest test where the claim is broken or stays undecided."""
+        excluded = self.claim.excluded(self.bench.subject.description)
+        if excluded is not None:
+            self._end("not applicable", excluded)
+            pytest.skip(excluded)
         blocker = self.bench.blocker(self.row.after)
         if blocker is not None:
             self._end("blocked", blocker)
             pytest.skip(f"blocked by {blocker}")
-        worst = self._search_first(first(described))
-        if worst is None and cases is not None and self.stopped is None:
-            worst = self._search(cases(described), limit)
-        self.trial.dispose()
-        self._conclude(worst)
+        found, ending = self._judged()
+        if ending is not None:
+            self._end(ending.status, ending.reason)
+            if ending.status != "unconfirmed":
+                pytest.fail(f"{self.row.id} [{self.bench.subject.label}] is inconclusive: {ending.reason}", pytrace=False)
+        elif found is not None:
+            self._report(found)
+        else:
+            self._end("ok")
 
-    def _search_first(self, cases: Sequence[Case]) -> tuple[Case, Violation] | None:
-        """The first telling violation among the given cases, else the most telling one."""
-        flagged: list[tuple[Case, Violation]] = []
-        for case in cases:
-            try:
-                self._examine(case)
-            except Violation as violation:
-                flagged.append((case, violation))
-                if violation.observed is None or violation.observed.log_e >= TELLING:
-                    return flagged[-1]
-        return max(flagged, key=lambda pair: pair[1].observed.log_e if pair[1].observed else 0.0, default=None)
+    def _judged(self) -> tuple[Suspect | None, Undecided | None]:
+        """What was found, or why there is no answer; an error of our own is recorded before it goes on."""
+        try:
+            return self._found(), None
+        except Undecided as ending:
+            return None, ending
+        except Exception as error:
+            self._end("inconclusive", f"internal error, {type(error).__name__}: pytest's log tells where")
+            raise
+        finally:
+            self.trial.dispose()
 
-    def _search(self, strategy: st.SearchStrategy[Case], limit: int) -> tuple[Case, Violation] | None:
-        """Let Hypothesis look for a violation and shrink it; the seed is a hash of the run key, the property and the subject."""
-        worst: list[tuple[Case, Violation]] = []
-        budget = len(self.seen) + limit + SHRINK_CASES
+    def _found(self) -> Suspect | None:
+        """The violation to report, confirmed where it is statistical; none if nothing looks wrong."""
+        subject = self.bench.subject.description
+        found = self._search_first(self.claim.first(subject))
+        if found is None and self.claim.cases is not None and self.stopped is None:
+            found = self._search(self.claim.cases(subject))
+        if found is None and self.stopped is not None:
+            raise self.stopped
+        if found is None and self.suspects:
+            found = max(self.suspects, key=lambda suspect: suspect.log_e)
+        return self._confirmed(found) if found is not None and found.violation.question is not None else found
+
+    def _search_first(self, cases: Sequence[Case]) -> Suspect | None:
+        """The first telling suspect among the given cases."""
+        return next((suspect for case in cases if (suspect := self._examine(case)) is not None and suspect.telling), None)
+
+    def _search(self, strategy: st.SearchStrategy[Case]) -> Suspect | None:
+        """Let Hypothesis look for a telling suspect and shrink it; its seed is a hash of the run key, the property and the subject."""
+        worst: list[Suspect] = []
+        budget = len(self.seen) + self.claim.limit + SHRINK_CASES
 
         @hypothesis.seed(stream_key(self.bench.settings.run_key, self.bench.subject.label, self.row.id))
         @hypothesis.settings(
-            max_examples=limit, database=None, deadline=None, derandomize=False, report_multiple_bugs=False,
+            max_examples=self.claim.limit, database=None, deadline=None, derandomize=False, report_multiple_bugs=False,
             phases=(Phase.generate, Phase.shrink), suppress_health_check=list(HealthCheck), print_blob=False,
         )  # fmt: skip
         @hypothesis.given(strategy)
         def search(case: Case) -> None:
-            if len(self.seen) < budget or digest(case) in self.seen:
-                try:
-                    self._examine(case)
-                except Violation as violation:
-                    worst.append((case, violation))
-                    raise
+            if len(self.seen) >= budget and digest(case) not in self.seen:
+                self.cut = True
+                return
+            suspect = self._examine(case)
+            if suspect is not None and suspect.telling:
+                worst.append(suspect)
+                raise suspect.violation.with_traceback(None)
 
         try:
             search()
@@ -156,97 +222,87 @@ class Judgement:
             return worst[-1]
         return None
 
-    def _examine(self, case: Case) -> None:
+    def _examine(self, case: Case) -> Suspect | None:
         """Judge a case once: its answer is kept, so that the search sees a function of the case."""
         name = digest(case)
         if name not in self.seen:
             self.seen[name] = self._judge(case)
+            if (violation := self.seen[name]) is not None:
+                self.suspects.append(Suspect(case, violation))
         violation = self.seen[name]
-        if violation is not None:
-            raise violation.with_traceback(None)
+        return None if violation is None else Suspect(case, violation)
 
     def _judge(self, case: Case) -> Violation | None:
         if self.stopped is not None or self.deaths >= DEATHS:
+            self.cut = True
             return None
         self.trial.last = None
         try:
-            self.body(self.trial, case)
+            self.claim.body(self.trial, case)
         except Violation as violation:
             self.deaths += violation.kind == "died"
             self._note(case, "suspect" if violation.question else "violated", violation.observed)
             return violation
-        except NoAnswer as event:
-            self.stopped = str(event)
+        except (NoAnswer, SpecverifyError) as event:
+            self.stopped = _undecided(event)
             self._note(case, "no answer", None)
             return None
         self._note(case, "ok", self.trial.last)
         return None
 
-    def _conclude(self, worst: tuple[Case, Violation] | None) -> None:
-        if worst is None:
-            self._end("inconclusive", self.stopped) if self.stopped else self._end("ok")
-            return
-        case, violation = worst
-        threshold = None
-        if violation.question is not None:
-            violation, threshold, reason = self._confirmed(case, violation)
-            if reason is not None:
-                self._end(*reason)
-                return
-        self._report(case, violation, threshold)
-
-    def _confirmed(self, case: Case, violation: Violation) -> tuple[Violation, float | None, tuple[str, str] | None]:
-        """The violation with fresh draws in its table, or why there is none."""
-        assert violation.question is not None
-        done = self.trial.confirm(case, violation.question)
-        if isinstance(done, Unobserved):
-            return violation, None, ("inconclusive", f"The confirmation ended early: the subject {done.reply}.")
-        self._note(case, "confirmed" if done.sure else "not confirmed", done.observed, done.threshold)
+    def _confirmed(self, suspect: Suspect) -> Suspect:
+        """The suspect with fresh draws in its table."""
+        assert suspect.violation.question is not None
+        try:
+            done = self.trial.confirm(suspect.case, suspect.violation.question)
+        except Violation as violation:  # the process ended: no statistics are needed for that
+            return Suspect(suspect.case, violation)
+        except (NoAnswer, SpecverifyError) as event:
+            raise _undecided(event) from event
+        assert isinstance(done, Confirmed)
+        self._note(suspect.case, "confirmed" if done.sure else "not confirmed", done.observed, done.threshold)
         if not done.sure:
-            text = f"one case looked wrong in its screen; {done.observed.drawn} fresh draws did not confirm it (E = {_power(done.observed.log_e)})"
-            return violation, None, ("unconfirmed", text)
-        return statistical_violation(violation.question, done.observed), done.threshold, None
+            seen = f"one case looked wrong in its screen; {done.observed.drawn:,} fresh draws did not confirm it"
+            raise Undecided("unconfirmed", f"{seen} (E = {power_of_ten(done.observed.log_e)})")
+        return Suspect(suspect.case, statistical_violation(suspect.violation.question, done.observed))
 
-    def _report(self, case: Case, violation: Violation, threshold: float | None) -> None:
-        described = self.bench.subject.description
+    def _report(self, found: Suspect) -> None:
+        subject, described, violation = self.bench.subject, self.bench.subject.description, found.violation
+        severity = violation.severity or self.row.severity
+        threshold = self.bench.settings.threshold if violation.question is not None else None
         finding = records.Finding(
-            id=_finding_id(self.bench.subject.label, self.row.id, violation.kind), subject=self.bench.subject.label, contract=described.contract,
-            property=self.row.id, sentence=self.row.sentence, source=self.row.source, severity=self.row.severity, message=violation.message,
-            case=records.arguments(case), table=tuple(records.Line(r.outcome, r.found, r.right) for r in violation.table),
-            evidence=self._evidence, statistics=statistics(violation.observed, threshold),
-            steps=violation.observed.steps if violation.observed else (), output=violation.output[-2000:], file=described.file, line=described.line,
+            id=_finding_id(subject.label, self.row.id, violation.kind), subject=subject.label, contract=described.contract,
+            property=self.row.id, sentence=self.row.sentence, source=self.row.source, severity=severity, message=violation.message,
+            case=records.arguments(found.case), table=tuple(records.Line(r.outcome, r.found, r.right) for r in violation.table),
+            evidence="pointwise" if violation.observed is None else violation.observed.evidence, smallest=not self.cut,
+            statistics=statistics(violation.observed, threshold), steps=violation.observed.steps if violation.observed else (),
+            output=records.clean(subject.worker.output()[-OUTPUT_SHOWN:]), file=described.file, line=described.line,
         )  # fmt: skip
         self.bench.write(finding)
-        breaks = self.row.severity == "finding" or self.row.severity in self.bench.settings.fail_on
-        self._end("failed" if breaks else self.row.severity, finding.id)
+        breaks = severity == "finding" or severity in self.bench.settings.fail_on
+        self._end("failed" if breaks else severity, finding.id)
         if breaks:
             pytest.fail(finding_text(finding), pytrace=False)
-
-    @property
-    def _evidence(self) -> str:
-        return "statistical" if self.row.statistical else "pointwise"
 
     def _note(self, case: Case, result: str, observed: Observed | None, threshold: float | None = None) -> None:
         self.bench.write(records.CaseRecord(self.bench.subject.label, self.row.id, digest(case), result, statistics(observed, threshold)))
 
-    def _end(self, status: str, reason: str | None = None) -> None:
-        described = self.bench.subject.description
-        row, seconds = self.row, round(time.monotonic() - self.started, 3)
+    def _end(self, status: str, reason: str = "") -> None:
+        row, subject = self.row, self.bench.subject
         self.bench.write(
             records.PropertyRecord(
-                subject=self.bench.subject.label,
-                contract=described.contract,
-                property=row.id,
-                sentence=row.sentence,
-                guards=row.guards,
-                status=status,
-                evidence=self._evidence,
-                reason=reason or "",
-                cases=len(self.seen),
-                draws=self.trial.draws,
-                seconds=seconds,
+                subject=subject.label, contract=row.contract, property=row.id, sentence=row.sentence, guards=row.guards, status=status,
+                evidence="statistical" if row.statistical else "pointwise", reason=records.clean(reason), law=self.trial.asked_law,
+                cases=len(self.seen), draws=self.trial.draws, seconds=round(time.monotonic() - self.started, 3),
             )
-        )
+        )  # fmt: skip
+
+
+def _undecided(event: Exception) -> Undecided:
+    """A worker that does not come back is lost; silence and want of memory are inconclusive."""
+    if isinstance(event, SpecverifyError):
+        return Undecided("lost" if isinstance(event, Unloadable) else "inconclusive", event.message)
+    return Undecided("inconclusive", str(event))
 
 
 def statistics(observed: Observed | None, threshold: float | None = None) -> records.Statistics | None:
@@ -260,7 +316,3 @@ def statistics(observed: Observed | None, threshold: float | None = None) -> rec
 
 def _finding_id(subject: str, property_: str, kind: str) -> str:
     return hashlib.blake2b(f"{subject}|{property_}|{kind}".encode(), digest_size=4).hexdigest()
-
-
-def _power(log_e: float) -> str:
-    return f"1e{log_e / 2.302585092994046:+.1f}"

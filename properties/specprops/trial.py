@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 FLAG = math.log(1e3)
 """A screen's e-value that makes a case suspect: by chance once in a thousand cases."""
 TELLING = math.log(1e6)
-"""After the first suspect, a smaller case replaces it only if it is about as telling, so that a confirmation can repeat it."""
+"""A suspect that is shrunk, and that ends the search: a smaller case takes its place only if it is as telling, so that a confirmation can
+repeat it. Weaker suspects are kept, and the most telling of them is confirmed if the search finds no better."""
 SHOWN_ROWS = 12
+OVER_THE_LIMIT = "bad_alloc"
+"""What a C++ library prints before it aborts for want of memory."""
 OUT_OF_MEMORY = "The subject ran out of the worker's address space; declare `memory=` or give --memory."
 
 
@@ -32,8 +35,8 @@ class Trial:
     def __init__(self, bench: Bench, property_id: str) -> None:
         self._bench, self._id = bench, property_id
         self.draws = 0
-        self.bar = FLAG
         self.injected = False
+        self.asked_law = False
         self.last: Observed | None = None
 
     @property
@@ -41,12 +44,12 @@ class Trial:
         """What the subject says of itself."""
         return self._bench.subject.description
 
-    def call(self, case: Case, *, stage: str = "call", boundary: tuple[str, int] | None = None, watch: bool = False) -> Value | Raised | Malformed:
+    def call(self, case: Case, *, stage: str = "call", put: tuple[float, int] | None = None, watch: bool = False) -> Value | Raised | Malformed:
         """One seeded call; the end of the process is a violation, silence ends the search."""
         key = stream_key(self._run_key, digest(case), f"{self._id}/{stage}")
         self.draws += 1
-        self.injected |= boundary is not None
-        return self._answered(self._bench.subject.call(case, key=key, boundary=boundary, watch=watch))
+        self.injected |= put is not None
+        return self._answered(self._bench.subject.call(case, key=key, put=put, watch=watch))
 
     def value(self, case: Case, **options: object) -> Value:
         """One call that must give a result of the contract's form."""
@@ -70,20 +73,22 @@ class Trial:
         if isinstance(seen, Unobserved):
             self._answered(seen.reply)
             return
-        self.last = seen
+        self.last, self.asked_law = seen, self.asked_law or question.invariant is None
         self.draws += seen.drawn
-        if ("raised", "MemoryError") in seen.counts:
-            raise NoAnswer(OUT_OF_MEMORY)
-        if seen.log_e >= self.bar:
-            self.bar = max(self.bar, min(seen.log_e, TELLING))
+        _enough_memory(seen)
+        if seen.log_e >= FLAG:
             raise statistical_violation(question, seen)
 
     def confirm(self, case: Case, question: Question) -> observe.Confirmed | Unobserved:
-        """Ask again on fresh streams, against the threshold of the run."""
+        """Ask again on fresh streams, against the threshold of the run; the end of the process is a violation here too."""
         settings = self._bench.settings
         run_key, subject = f"{self._run_key}/{self._id}", self._bench.subject
         done = observe.confirm(subject, case, question, run_key=run_key, draws=settings.draws, threshold=settings.threshold)
-        self.draws += done.observed.drawn if isinstance(done, observe.Confirmed) else 0
+        if isinstance(done, observe.Confirmed):
+            self.draws += done.observed.drawn
+            _enough_memory(done.observed)
+        else:
+            self._answered(done.reply)
         return done
 
     @property
@@ -91,8 +96,10 @@ class Trial:
         return self._bench.settings.run_key
 
     def _answered(self, reply: Reply) -> Value | Raised | Malformed:
+        if isinstance(reply, Died) and OVER_THE_LIMIT in reply.output:
+            raise NoAnswer(OUT_OF_MEMORY)
         if isinstance(reply, Died):
-            raise Violation(f"The subject {reply}.", kind="died", output=reply.output)
+            raise Violation(f"The subject {reply}.", kind="died")
         if isinstance(reply, TimedOut):
             raise NoAnswer(f"The subject {reply}.")
         if isinstance(reply, Raised) and reply.type == "MemoryError":
@@ -103,6 +110,13 @@ class Trial:
         """End the worker after injected draws: a subject that draws a stock ahead would hand them out later."""
         if self.injected:
             self._bench.subject.worker.close()
+
+
+def _enough_memory(seen: Observed) -> None:
+    """Running out of our own limit accuses nobody."""
+    parts = [part for outcome in seen.counts if is_failure(outcome) for part in (outcome, *outcome) if isinstance(part, tuple)]
+    if ("raised", "MemoryError") in parts:
+        raise NoAnswer(OUT_OF_MEMORY)
 
 
 def statistical_violation(question: Question, seen: Observed) -> Violation:

@@ -25,7 +25,7 @@ class Violation(AssertionError):
         kind: class of the fault; part of the finding's id, so that a better counterexample keeps the id.
         question: where the evidence is statistical, what a confirmation asks; none where one answer is enough.
         observed: the observation behind it.
-        output: what the subject printed, for a process that ended.
+        severity: where it differs from the property's own.
     """
 
     def __init__(
@@ -36,11 +36,11 @@ class Violation(AssertionError):
         kind: str = "value",
         question: Question | None = None,
         observed: Observed | None = None,
-        output: str = "",
+        severity: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message, self.table, self.kind = message, table, kind
-        self.question, self.observed, self.output = question, observed, output
+        self.question, self.observed, self.severity = question, observed, severity
 
 
 class NoAnswer(Exception):

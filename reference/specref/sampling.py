@@ -32,7 +32,7 @@ def residual(p: Tensor, q: Tensor) -> Tensor:
     return _residual(p.double(), q.double())
 
 
-def sample(probs: Tensor, generator: Generator | None = None) -> Tensor:
+def sample(probs: Tensor, generator: Generator) -> Tensor:
     """Draw one token from each row, by inverse CDF.
 
     A token of probability zero is never drawn: the cumulative sum is compared strictly, and rounding at the upper end falls
@@ -40,7 +40,7 @@ def sample(probs: Tensor, generator: Generator | None = None) -> Tensor:
 
     Args:
         probs: rows of probabilities, (..., V).
-        generator: source of all draws, on the device of `probs`; torch's default generator if none.
+        generator: source of all draws, on the device of `probs`.
 
     Returns:
         Token ids, (...), int64.
@@ -52,7 +52,7 @@ def sample(probs: Tensor, generator: Generator | None = None) -> Tensor:
     return _inverse_cdf(probs.double(), _uniforms(probs.shape[:-1], probs, generator))
 
 
-def verify_chain(p: Tensor, q: Tensor, draft: Tensor, generator: Generator | None = None) -> Tensor:
+def verify_chain(p: Tensor, q: Tensor, draft: Tensor, generator: Generator) -> Tensor:
     """Accept a prefix of the draft and emit one token more (2211.17192, algorithm 1).
 
     Token i is accepted with probability min(1, p_i(x_i) / q_i(x_i)). The first rejection emits a token of that row's
@@ -64,7 +64,7 @@ def verify_chain(p: Tensor, q: Tensor, draft: Tensor, generator: Generator | Non
         p: rows of the target, (gamma + 1, V).
         q: rows of the draft, (gamma, V).
         draft: draft token ids, (gamma,), integers.
-        generator: source of all draws, on the device of `p`; torch's default generator if none.
+        generator: source of all draws, on the device of `p`.
 
     Returns:
         Token ids, (n + 1,), int64, n the number of accepted draft tokens.
@@ -105,7 +105,7 @@ def _last_of_support(rows: Tensor) -> Tensor:
     return torch.where(rows > 0, tokens, 0).amax(-1)
 
 
-def _uniforms(shape: tuple[int, ...], like: Tensor, generator: Generator | None) -> Tensor:
+def _uniforms(shape: tuple[int, ...], like: Tensor, generator: Generator) -> Tensor:
     return torch.rand(shape, dtype=torch.float64, device=like.device, generator=generator)
 
 

@@ -59,7 +59,7 @@ class Bench:
     def __init__(self, planned: Planned, pool: Pool, settings: Settings, pen: Pen) -> None:
         self.subject = Subject(planned.label, planned.description, pool.worker(planned.source))
         self.settings, self.pen = settings, pen
-        self.passed: dict[str, str] = {}
+        self.statuses: dict[str, str] = {}
 
     def share_alpha(self, pairs: int) -> None:
         """Divide the run's alpha by the number of (property, subject) pairs."""
@@ -69,11 +69,11 @@ class Bench:
         """Write one record; the status of a property is remembered for its dependants."""
         self.pen.write(record)
         if isinstance(record, records.PropertyRecord):
-            self.passed[record.property] = record.status
+            self.statuses[record.property] = record.status
 
     def blocker(self, after: tuple[str, ...]) -> str | None:
         """The first prerequisite that failed or could not be judged here, or none."""
-        return next((id_ for id_ in after if self.passed.get(id_) in ("failed", "inconclusive", "blocked")), None)
+        return next((id_ for id_ in after if self.statuses.get(id_) in ("failed", "inconclusive", "lost", "blocked")), None)
 
 
 def benches(plan: Plan, pool: Pool, pen: Pen) -> list[Bench]:

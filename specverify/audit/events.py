@@ -23,7 +23,9 @@ def write_events(run: Path, header: Header, subjects: list[SubjectRecord], found
     places = {record.subject: number for number, record in enumerate(subjects)}
     found = sorted(found, key=lambda record: (places.get(_subject(record), len(places)), _property(record)))
     lines = [records.encode(record) + b"\n" for record in (header, *subjects, *found, footer)]
-    (run / EVENTS).write_bytes(b"".join(lines))
+    whole = run / f"{EVENTS}.part"
+    whole.write_bytes(b"".join(lines))
+    whole.replace(run / EVENTS)
     for shard in (run / "shards").glob("*.jsonl"):
         shard.unlink()
     if (run / "shards").is_dir():

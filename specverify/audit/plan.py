@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import msgspec
 
 from specverify.audit.bench import Pool
 from specverify.audit.records import SubjectRecord
 from specverify.audit.settings import Plan, Planned, Settings, labelled
 from specverify.audit.suite import pairs
+from specverify.contracts import CONTRACTS
 from specverify.errors import SpecverifyError, Unloadable
 from specverify.subjects.source import Source
 from specverify.subjects.subject import Description, load
+
+GIT_SECONDS = 5
 
 
 def describe(sources: list[Source], settings: Settings, pool: Pool) -> Plan:
@@ -46,6 +52,23 @@ def _plan(found: list[tuple[Source, Description]], settings: Settings) -> Plan:
 
 
 def _record(planned: Planned, versions: dict[str, str]) -> SubjectRecord:
-    d = planned.description
+    d, told = planned.description, CONTRACTS[planned.description.contract]
     hint = "Bind it through an adapter of a few lines that takes the contract's arguments." if d.problem else None
-    return SubjectRecord(planned.label, planned.source.shown, d.contract, d.claim, d.rule, d.file, d.line, versions, d.problem, hint)
+    about = f"{told.name}{told.signature} -> {told.returns}. {told.sentence} Right: {told.right}."
+    return SubjectRecord(
+        subject=planned.label, source=planned.source.shown, contract=d.contract, claim=d.claim, rule=d.rule, file=d.file, line=d.line,
+        versions=versions, about=about, commit=commit_of(d.file), problem=d.problem, hint=hint,
+    )  # fmt: skip
+
+
+def commit_of(file: str) -> str:
+    """The commit of the checkout that a file lies in, with "+" where it has changes; "" outside of one."""
+    if not file:
+        return ""
+    git = ["git", "-C", str(Path(file).parent)]
+    try:
+        head = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, timeout=GIT_SECONDS)  # noqa: S603
+        changes = subprocess.run([*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, text=True, timeout=GIT_SECONDS)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return head.stdout.strip() + "+" * bool(changes.stdout.strip()) if head.returncode == 0 else ""

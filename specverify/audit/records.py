@@ -33,7 +33,7 @@ class Header(msgspec.Struct, tag="header", tag_field="kind", frozen=True):
     started: str
     python: str
     platform: str
-    commit: str = ""
+    command: str = ""
 
 
 class SubjectRecord(msgspec.Struct, tag="subject", tag_field="kind", frozen=True):
@@ -47,6 +47,8 @@ class SubjectRecord(msgspec.Struct, tag="subject", tag_field="kind", frozen=True
     file: str = ""
     line: int = 0
     versions: Mapping[str, str] = {}
+    about: str = ""
+    commit: str = ""
     problem: str | None = None
     hint: str | None = None
     usage: bool = False
@@ -113,7 +115,11 @@ class Finding(msgspec.Struct, tag="finding", tag_field="kind", frozen=True):
 
 
 class PropertyRecord(msgspec.Struct, tag="property", tag_field="kind", frozen=True):
-    """One property on one subject: `status` is ok, failed, grid, advisory, blocked, inconclusive, not applicable or unconfirmed."""
+    """One property on one subject.
+
+    `status` is ok, failed, grid, advisory, blocked, inconclusive, lost (the worker did not come back), not applicable or unconfirmed;
+    `law` tells whether a law was judged, and not invariants alone.
+    """
 
     subject: str
     contract: str
@@ -126,6 +132,7 @@ class PropertyRecord(msgspec.Struct, tag="property", tag_field="kind", frozen=Tr
     cases: int = 0
     draws: int = 0
     seconds: float = 0.0
+    law: bool = False
 
 
 class Footer(msgspec.Struct, tag="footer", tag_field="kind", frozen=True):
@@ -170,6 +177,11 @@ def _show_nested(value: object, dtype: str) -> str:
     if isinstance(value, list):
         return "(" + ", ".join(_show_nested(item, dtype) for item in value) + ")"
     return show_probability(float(value), dtype) if dtype in FLOATS else str(value)  # type: ignore[arg-type]
+
+
+def clean(text: str) -> str:
+    """Text that JSON can hold: what a subject says may contain halves of characters."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _data(value: object) -> Any:

@@ -7,6 +7,8 @@ import datetime
 import os
 import platform
 import re
+import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -24,11 +26,14 @@ from specverify.audit.records import Footer, Header, PropertyRecord, Record, Sub
 from specverify.audit.settings import SUITE, Plan, Settings
 from specverify.audit.suite import modules, of_contract
 from specverify.audit.verdict import INTERRUPTED, UNDECIDED, Verdict, exit_code, verdicts
+from specverify.subjects.source import Source
 
 PLAN = "plan.json"
 LOG = "pytest.log"
 INI = Path(__file__).with_name("pytest.ini")
 POLL_SECONDS = 0.1
+GRACE_SECONDS = 10
+INTERRUPTION = "interrupted"
 PYTEST_ENDED = (0, 1, 5)
 """All passed, some failed, none collected: the suite did its work. Anything else is ours to explain."""
 
@@ -71,16 +76,28 @@ def audit(arguments: list[str], settings: Settings, *, python: str | None, out: 
     began = time.monotonic()
     sources = list(dict.fromkeys(source(argument, python) for argument in arguments))
     folder = _folder(out, arguments)
+    plan, subjects, reason = Plan(settings, ()), list[SubjectRecord](), INTERRUPTION
+    _write_open(folder, _header(folder.name, arguments, settings), subjects)
+    with contextlib.suppress(KeyboardInterrupt):
+        plan, subjects = _described(sources, settings)
+        header = _header(folder.name, arguments, plan.settings)
+        _write_open(folder, header, subjects)
+        watcher.started(header, subjects)
+        reason = _judge(plan, folder, workers, watcher)
+    return _finish(folder, _header(folder.name, arguments, plan.settings), subjects, plan, reason, began)
+
+
+def _described(sources: list[Source], settings: Settings) -> tuple[Plan, list[SubjectRecord]]:
     pool = Pool(settings)
     try:
-        plan, subjects = describe_each(sources, settings, pool)
+        return describe_each(sources, settings, pool)
     finally:
         pool.close()
-    header = _header(folder.name, arguments, plan.settings)
+
+
+def _write_open(folder: Path, header: Header, subjects: list[SubjectRecord]) -> None:
+    """A file without a footer: until the run is over, that is what marks it as partial."""
     (folder / EVENTS).write_bytes(b"".join(records.encode(record) + b"\n" for record in (header, *subjects)))
-    watcher.started(header, subjects)
-    reason = _judge(plan, folder, workers, watcher)
-    return _finish(folder, header, subjects, plan, reason, time.monotonic() - began)
 
 
 def _judge(plan: Plan, folder: Path, workers: str, watcher: Watcher) -> str:
@@ -97,25 +114,35 @@ def _judge(plan: Plan, folder: Path, workers: str, watcher: Watcher) -> str:
             for record in _follow(process, folder):
                 watcher.record(record)
         except KeyboardInterrupt:
-            process.terminate()
-            process.wait()
-            return "interrupted"
+            _stop(process)
+            raise
     return "" if process.returncode in PYTEST_ENDED else f"pytest ended with code {process.returncode}; {folder / LOG} tells why"
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Let pytest close its workers; after a while, end it. Subjects' processes end with their parents in any case."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _command(folder: Path, packages: list[str], processes: int) -> list[str]:
     spread = ["-n", str(processes)] if processes > 1 else ["-p", "no:xdist"]
     where = ["-c", str(INI), "--rootdir", str(Path.cwd()), "--specverify-plan", str(folder / PLAN), "--specverify-run", str(folder)]
-    return [sys.executable, "-m", "pytest", *where, *spread, "-q", "--pyargs", *packages]
+    return [sys.executable, "-m", "pytest", "--noconftest", *where, *spread, "-q", "--pyargs", *packages]
 
 
 def _environment() -> dict[str, str]:
-    """Ours without what would steer pytest: a user's PYTEST_ADDOPTS is for the user's own tests."""
-    return {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    """Ours without what steers a user's own tests, and with the audited project's folder off the path: its code runs in workers alone."""
+    return {name: value for name, value in os.environ.items() if name not in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")} | {"PYTHONSAFEPATH": "1"}
 
 
 def _processes(workers: str, subjects: int) -> int:
-    wanted = len(os.sched_getaffinity(0)) if workers == "auto" else int(workers)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wanted = cores if workers == "auto" else int(workers)
     return max(1, min(wanted, subjects))
 
 
@@ -137,11 +164,12 @@ def _follow(process: subprocess.Popen[bytes], folder: Path) -> Iterator[Record]:
             time.sleep(POLL_SECONDS)
 
 
-def _finish(folder: Path, header: Header, subjects: list[SubjectRecord], plan: Plan, reason: str, seconds: float) -> Finished:
+def _finish(folder: Path, header: Header, subjects: list[SubjectRecord], plan: Plan, reason: str, began: float) -> Finished:
+    seconds = time.monotonic() - began
     found = shard_records(folder)
     found += _unreached(plan, found, reason or "the run ended before it")
     given = verdicts(subjects, found)
-    code = INTERRUPTED if reason == "interrupted" else exit_code(given)
+    code = INTERRUPTED if reason == INTERRUPTION else exit_code(given)
     if reason and code == 0:
         code = UNDECIDED
     footer = Footer(complete=not reason, exit_code=code, seconds=round(seconds, 3), reason=reason)
@@ -179,5 +207,5 @@ def _header(run: str, arguments: list[str], settings: Settings) -> Header:
     return Header(
         format=records.FORMAT, version=specverify.__version__, suite=SUITE, run=run, arguments=tuple(arguments), run_key=settings.run_key,
         alpha=settings.alpha, draws=settings.draws, pairs=settings.pairs, fail_on=settings.fail_on,
-        started=datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds"), python=platform.python_version(), platform=platform.platform(),
+        started=datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds"), python=platform.python_version(), platform=platform.platform(), command=shlex.join(["specverify", *sys.argv[1:]]),
     )  # fmt: skip

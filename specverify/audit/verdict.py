@@ -13,6 +13,17 @@ PRIORITY = (INTERRUPTED, USAGE, BROKEN, UNLOADABLE, UNDECIDED, UPHELD)
 RESOLUTION = 0.15
 """Total variation that one screen of 2,000 draws flags with probability 99 %, up to 64 outcomes (measured in tests/power)."""
 
+LAWS = f" Laws were judged by sampling; a shift of total variation {RESOLUTION:g} that is spread over the outcomes of a tested case is found with probability 99 %."
+
+OWN = {
+    "lossless": {"joint", "position", "support"},
+    "greedy-exact": {"greedy"},
+    "pathwise": {"pathwise"},
+    "bitwise": {"bitwise"},
+    "lossy": {"efficiency"},
+}
+"""What each claim is about; without a judged property of that kind there is no verdict. The law of a lossy subject is not measured yet."""
+
 JUDGED = ("ok", "failed", "grid", "advisory", "unconfirmed")
 
 
@@ -51,7 +62,7 @@ def _verdict(subject: SubjectRecord, found: list[Record]) -> Verdict:
     rows = tuple(r for r in found if isinstance(r, PropertyRecord) and r.subject == subject.subject)
     findings = tuple(r for r in found if isinstance(r, Finding) and r.subject == subject.subject)
     code = _code(subject, rows)
-    return Verdict(subject, rows, findings, code, *_words(subject, rows, code))
+    return Verdict(subject, rows, findings, code, *_words(subject, rows, findings, code))
 
 
 def _code(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> int:
@@ -60,28 +71,47 @@ def _code(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> int:
         return USAGE if subject.usage else UNLOADABLE
     if "failed" in statuses:
         return BROKEN
-    if "inconclusive" in statuses or not statuses & set(JUDGED):
-        return UNDECIDED
-    return UPHELD
+    if "lost" in statuses:
+        return UNLOADABLE
+    return UNDECIDED if "inconclusive" in statuses or not _judged(subject, rows) else UPHELD
 
 
-def _words(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], code: int) -> tuple[str, str]:
+def _judged(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> bool:
+    """Whether something that the claim itself promises was looked at."""
+    own = OWN[subject.claim.partition("(")[0]]
+    return any(row.status in JUDGED and row.guards in own for row in rows)
+
+
+def _words(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], findings: tuple[Finding, ...], code: int) -> tuple[str, str]:
     claim = (subject.claim or "lossless").upper()
-    failed = ", ".join(row.property for row in rows if row.status == "failed")
     if code == BROKEN:
-        return f"NOT {claim}", f"Do not rely on the claim: {failed} {'is' if ',' not in failed else 'are'} broken."
-    if code in (UNLOADABLE, USAGE):
-        return "NOT LOADED", subject.problem or ""
+        return _broken(claim, rows, findings)
+    if subject.problem is not None:
+        return "NOT LOADED", subject.problem
+    reasons = " ".join(sorted({row.reason for row in rows if row.status in ("inconclusive", "lost") and row.reason}))
+    if code == UNLOADABLE:
+        return "WORKER LOST", reasons
     if code == UNDECIDED:
-        reasons = {row.reason for row in rows if row.status == "inconclusive" and row.reason}
-        return "INCONCLUSIVE", " ".join(sorted(reasons)) or "Nothing was checked."
+        return "INCONCLUSIVE", reasons or f"Nothing that the claim {subject.claim} promises was checked."
     return _upheld(claim, rows)
+
+
+def _broken(claim: str, rows: tuple[PropertyRecord, ...], findings: tuple[Finding, ...]) -> tuple[str, str]:
+    severities = {finding.id: finding.severity for finding in findings}
+    failed = [row for row in rows if row.status == "failed"]
+    broken = [row.property for row in failed if severities.get(row.reason, "finding") == "finding"]
+    if broken:
+        return f"NOT {claim}", f"Do not rely on the claim: {', '.join(broken)} {'is' if len(broken) == 1 else 'are'} broken."
+    kinds = sorted({severities[row.reason] for row in failed})
+    return f"FAILED ON {' AND '.join(kinds).upper()}", f"The claim stands; --fail-on lets {', '.join(row.property for row in failed)} fail the run."
 
 
 def _upheld(claim: str, rows: tuple[PropertyRecord, ...]) -> tuple[str, str]:
     seen = f"{sum(row.cases for row in rows):,} cases and {sum(row.draws for row in rows):,} draws"
-    laws = f" Laws were judged by sampling, which finds a total variation of {RESOLUTION:g} on a tested case with probability 99 %."
-    tail = laws if any(row.evidence == "statistical" and row.status == "ok" for row in rows) else ""
+    tail = LAWS if any(row.law and row.status == "ok" for row in rows) else ""
+    doubtful = [row.property for row in rows if row.status == "unconfirmed"]
+    if doubtful:
+        tail += f" In {', '.join(doubtful)} a case looked wrong at first and was not confirmed."
     if any(row.status == "grid" for row in rows):
         grid = "Only draws at the bound of the random generator's range, of probability 2^-20 at most, break it"
         return f"{claim} TO 2^-20, AS FAR AS TESTED", f"{grid}; nothing else was found in {seen}.{tail}"

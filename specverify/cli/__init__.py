@@ -6,7 +6,7 @@ import sys
 
 from specverify.errors import SpecverifyError
 
-USAGE = 2
+USAGE, UNDECIDED = 2, 4
 
 
 def main() -> None:
@@ -16,8 +16,19 @@ def main() -> None:
     debug = "--debug" in sys.argv
     try:
         app()
-    except SpecverifyError as error:
+    except Exception as error:
         if debug:
             raise
-        print(f"error: {error.message}\n  hint: {error.hint}", file=sys.stderr)  # noqa: T201
-        sys.exit(USAGE)
+        sys.exit(_told(error))
+
+
+def _told(error: Exception) -> int:
+    """One sentence and a hint on the error stream, and the exit code."""
+    if isinstance(error, SpecverifyError):
+        message, hint, code = error.message, error.hint, USAGE
+    elif isinstance(error, OSError):
+        message, hint, code = f"{error.filename}: {error.strerror}.", "Choose another place, or make this one usable.", USAGE
+    else:
+        message, hint, code = f"specverify itself failed: {type(error).__name__}: {error}", "--debug shows where; please report it.", UNDECIDED
+    print(f"error: {message}\n  hint: {hint}", file=sys.stderr)  # noqa: T201
+    return code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +26,8 @@ def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
     budget: Annotated[int, typer.Option(min=1, help="Draws of a confirmation.")] = CONFIRM_DRAWS,
     fail_on: Annotated[list[str] | None, typer.Option(help="grid or advisory: let these fail the run too.")] = None,
     call_seconds: Annotated[float, typer.Option(min=0.1, help="Time limit of one call of a subject.")] = 10.0,
-    memory: Annotated[float, typer.Option(min=0, help="Address space of a worker in GB; 0 is no limit.")] = 2.0,
+    memory: Annotated[float, typer.Option(min=0, help="Address space of a worker beyond its imports, in GB; 0 is no limit.")] = 2.0,
+    in_process: Annotated[bool, typer.Option("--in-process", help="Run subjects without isolation, for a debugger.")] = False,
     workers: Annotated[str, typer.Option("-n", help="Processes: a number, or auto.")] = "auto",
     out: Annotated[Path, typer.Option(help="Folder for the run's folder.")] = Path("reports"),
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of our own errors.")] = False,  # noqa: ARG001  read by main
@@ -36,7 +38,10 @@ def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
             raise unknown("severity", word, FAIL_ON)
     if workers != "auto" and not (workers.isdigit() and int(workers) > 0):
         raise SpecverifyError(f"-n takes a number of processes, or auto, not {workers!r}.", hint="Leave it out: auto is the default.")
-    settings = Settings(run_key=run_key, draws=budget, fail_on=tuple(fail_on or ()), call_seconds=call_seconds, memory=int(memory * 2**30))
+    settings = Settings(
+        run_key=run_key, draws=budget, fail_on=tuple(fail_on or ()), call_seconds=call_seconds, memory=int(memory * 2**30), in_process=in_process
+    )
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a run that is told to end leaves a marked report, like one that is interrupted
     console = Console()
     with console:
         watcher = Watcher(console.started, console.record)

@@ -30,8 +30,10 @@ def _check(case: Case) -> None:
     if len(p.shape) != 2 or q.shape != (p.shape[0] - 1, p.shape[1]) or p.dtype != q.dtype:  # noqa: PLR2004
         raise outside("verify_chain", "p must have shape (gamma + 1, V), q (gamma, V), both of one dtype")
     draft = case.get("draft")
-    if draft is not None and (not isinstance(draft, Array) or draft.shape != q.shape[:1]):
-        raise outside("verify_chain", "draft must have shape (gamma,)")
+    if draft is None:
+        return
+    if not isinstance(draft, Array) or draft.shape != q.shape[:1] or not all(token in range(q.shape[1]) for token in draft.values):
+        raise outside("verify_chain", "draft must have shape (gamma,) and hold ids of the vocabulary")
 
 
 def _outcome(case: Case, result: object) -> Outcome:

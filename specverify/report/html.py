@@ -15,11 +15,11 @@ from specverify.report.summary import counts_text
 from specverify.report.text import evidence_text, power_of_ten
 
 TEMPLATE = "report.html.j2"
-UNTESTED = ("not applicable", "blocked", "inconclusive", "unconfirmed")
+UNTESTED = ("not applicable", "blocked", "inconclusive", "lost", "unconfirmed")
 TONE = {0: "good", 1: "bad"}
 ALWAYS_UNTESTED = (
     "exact laws: every law here is judged by sampling; a fault whose total variation is far below the draws' resolution is not seen",
-    "whole generation loops, caches, trees, batches and servers: this version judges the four contracts named above",
+    "whole generation loops, caches, trees, batches and servers: this version judges positive_part, pad_path, sample and verify_chain",
 )
 LARGEST_EMBEDDED = 200_000
 """Bytes of embedded data; beyond it the page points to events.jsonl, so that the file stays under 500 kB."""
@@ -32,7 +32,7 @@ class Page:
     header: Header
     verdicts: list[Verdict]
     footer: Footer | None
-    lowest: dict[str, str]
+    strongest: dict[str, str]
     data: str
 
     def has(self, severity: str) -> bool:

@@ -22,7 +22,7 @@ def summary(found: list[Record]) -> list[str]:
         for finding in found
         if isinstance(finding, Finding) and finding.severity != "finding"
     ]
-    lines += [f"{row.status} {row.property} [{row.subject}]  {row.reason}" for row in rows if row.status in ("inconclusive", "unconfirmed")]
+    lines += [f"{row.status} {row.property} [{row.subject}]  {row.reason}" for row in rows if row.status in ("inconclusive", "lost", "unconfirmed")]
     return lines
 
 
@@ -35,6 +35,7 @@ def counts_text(rows: list[PropertyRecord]) -> str:
         "advisory": "advisory",
         "unconfirmed": "not confirmed",
         "inconclusive": "inconclusive",
+        "lost": "lost",
         "blocked": "blocked",
         "not applicable": "not applicable",
     }

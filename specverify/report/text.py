@@ -15,8 +15,9 @@ def finding_text(finding: Finding) -> str:
     """A few aligned lines: the claim, the smallest case, found beside right, and how it is known."""
     head = f"{finding.property}  {finding.sentence}"
     lines = [f"{head}  [{finding.subject}]  finding {finding.id}", f"  {'what':<15} {finding.message}"]
+    label = "smallest case" if finding.smallest else "case"
     for number, argument in enumerate(finding.case):
-        lines.append(f"  {'smallest case' if number == 0 else '':<15} {argument.name} = {argument.shown}")
+        lines.append(f"  {label if number == 0 else '':<15} {argument.name} = {argument.shown}")
     lines += _table(finding)
     lines.append(f"  {'evidence':<15} {evidence_text(finding.evidence, finding.statistics)}")
     lines.append(f"  {'source':<15} {finding.source}")

@@ -1,6 +1,6 @@
 """First file of a worker: run by path in the subject's interpreter, where specverify need not be installed.
 
-usage: bootstrap.py REQUEST_FD REPLY_FD MEMORY_BYTES. Everything before `serve` uses the standard library and nothing of ours.
+usage: bootstrap.py REQUEST_FD REPLY_FD. Everything before `serve` uses the standard library and nothing of ours.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 import importlib.abc
 import importlib.util
 import os
-import resource
 import sys
+import threading
+import time
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -28,15 +29,20 @@ class OnlySpecverify(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, PACKAGE / "__init__.py", submodule_search_locations=[str(PACKAGE)])
 
 
+def end_with_parent(parent: int) -> None:
+    """End this process once its parent is gone, however busy the subject is."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(0)
+
+
 def main() -> None:
-    """Isolate, limit, serve."""
-    requests, replies, memory = map(int, sys.argv[1:4])
+    """Isolate, serve."""
+    requests, replies = map(int, sys.argv[1:3])
     sys.argv = [sys.argv[0]]
     sys.path[:] = [entry for entry in sys.path if Path(entry or ".").resolve() != Path(__file__).resolve().parent]
     sys.meta_path.insert(0, OnlySpecverify())
-    if memory:
-        _, hard = resource.getrlimit(resource.RLIMIT_AS)
-        resource.setrlimit(resource.RLIMIT_AS, (memory, hard))
+    threading.Thread(target=end_with_parent, args=(os.getppid(),), daemon=True).start()
     from specverify.subjects.serve import serve
 
     for fd in (requests, replies):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from specverify.contracts import CONTRACTS, contract
+from specverify.contracts import contract
 from specverify.contracts.arrays import FLOATS
 from specverify.errors import SpecverifyError, unknown
 
@@ -175,6 +175,3 @@ def _check_together(arrays: str, dtypes: tuple[str, ...], seed: str | None) -> N
         raise SpecverifyError(f"{arrays} has no bfloat16.", hint='Leave it out of dtypes, or declare arrays="torch".')
     if arrays != "torch" and seed == "generator":
         raise SpecverifyError('seed="generator" hands over a torch.Generator.', hint='Declare arrays="torch", or seed="int".')
-
-
-__all__ = ["CONTRACTS", "DECLARED", "Declaration", "location", "subject"]

@@ -65,6 +65,8 @@ def _lower(value: object, blobs: list[bytes]) -> object:
             return {key: _lower(item, blobs) for key, item in value.items()}
         case list() | tuple():
             return [_lower(item, blobs) for item in value]
+        case str() if not value.isascii():
+            return value.encode("utf-8", "replace").decode()  # a lone surrogate is no text that records could hold
         case _:
             return value
 

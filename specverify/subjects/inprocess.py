@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from specverify.errors import SpecverifyError, Unloadable
+from specverify.errors import accepted
 from specverify.subjects.serve import answer
 from specverify.subjects.source import Source
 from specverify.subjects.trial import Bound
@@ -22,11 +22,7 @@ class InProcess:
     def describe(self) -> dict[str, Any]:
         """Load the source into this process and return its descriptions."""
         described = answer({"do": "describe", "source": self.source.message()}, self._bound)
-        error: Any = described.get("error")
-        if error is not None:
-            kind = Unloadable if error["kind"] == "load" else SpecverifyError
-            raise kind(error["message"], hint=error["hint"])
-        return described
+        return accepted(described)
 
     def request(self, message: Mapping[str, Any], seconds: float) -> dict[str, Any]:  # noqa: ARG002  no limit here
         """Ask; nothing stops a subject that hangs."""
@@ -36,3 +32,7 @@ class InProcess:
 
     def close(self) -> None:
         """Nothing to end."""
+
+    def output(self) -> str:
+        """It printed where this process prints."""
+        return ""

@@ -12,12 +12,21 @@ from specverify.law import Outcome, freeze
 
 @dataclass(frozen=True)
 class Value:
-    """A result of the contract's form."""
+    """A result of the contract's form.
+
+    Attributes:
+        outcome: the canonical outcome.
+        changed: arguments that the call wrote into, where it was watched.
+        aliased: arguments whose memory the result shares, where it was watched.
+        uniforms: uniform numbers that the call drew, where one was put.
+        put: dtype of the number that was put, "" if the call drew too few.
+    """
 
     outcome: Outcome
     changed: tuple[str, ...] = ()
     aliased: tuple[str, ...] = ()
     uniforms: int = 0
+    put: str = ""
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,7 @@ class Raised:
     message: str
     where: str
     uniforms: int = 0
+    put: str = ""
 
     def __str__(self) -> str:
         return f"raises {self.type}" + (f": {self.message}" if self.message else "") + (f" ({self.where})" if self.where else "")
@@ -39,6 +49,7 @@ class Malformed:
 
     sentence: str
     uniforms: int = 0
+    put: str = ""
 
     def __str__(self) -> str:
         return self.sentence
@@ -79,16 +90,16 @@ class Sampled:
 
 def reply(message: Mapping[str, Any]) -> Reply:
     """A call's reply from its message."""
-    uniforms = int(message.get("uniforms", 0))
+    told: dict[str, Any] = {"uniforms": int(message.get("uniforms", 0)), "put": str(message.get("put", ""))}
     match message["is"]:
         case "value":
             value = message["value"]
             outcome = value if isinstance(value, Array) else freeze(value)
-            return Value(outcome, tuple(message.get("changed", ())), tuple(message.get("aliased", ())), uniforms)
+            return Value(outcome, tuple(message.get("changed", ())), tuple(message.get("aliased", ())), **told)
         case "raised":
-            return Raised(message["type"], message["message"], message["where"], uniforms)
+            return Raised(message["type"], message["message"], message["where"], **told)
         case _:
-            return Malformed(message["sentence"], uniforms)
+            return Malformed(message["sentence"], **told)
 
 
 def sampled(message: Mapping[str, Any]) -> Sampled:

@@ -5,22 +5,25 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import itertools
 import os
 import platform
+import resource
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from specverify.contracts import CONTRACTS, contract
+from specverify.contracts import contract
 from specverify.errors import SpecverifyError, Unloadable
 from specverify.subjects import trial
 from specverify.subjects.declare import DECLARED, Declaration, location, subject
 from specverify.subjects.frames import BrokenPipe, read_frame, write_frame
 
 PROTOCOL = 1
-SUBJECTS_FILE = "specverify_subjects.py"
+MODULE = "specverify_subjects"
+"""Name under which a subjects file is imported, never the file's own: a gallery file bears the name of the package that it imports."""
 
 
 def serve(requests: BinaryIO, replies: BinaryIO) -> None:
@@ -40,7 +43,9 @@ def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[st
     try:
         match request:
             case {"do": "describe", "source": source}:
-                return {"subjects": describe(source, bound), "versions": versions()}
+                described = describe(source, bound)
+                limit_memory(max([request.get("memory", 0), *(one.declaration.memory or 0 for one in bound.values())]), asked=bool(request.get("memory")))
+                return {"subjects": described, "versions": versions()}
             case {"do": "call", "subject": name, "cases": cases}:
                 return {"replies": [_call(bound[name], case) for case in cases]}
             case {"do": "sample", "subject": name, "case": case, **rest}:
@@ -56,8 +61,8 @@ def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[st
 
 
 def _call(bound: trial.Bound, request: Mapping[str, Any]) -> dict[str, object]:
-    boundary = request.get("boundary")
-    return trial.call(bound, request["case"], key=request.get("key", 0), boundary=tuple(boundary) if boundary else None, watch=request.get("watch", False))
+    put = request.get("put")
+    return trial.call(bound, request["case"], key=request.get("key", 0), put=tuple(put) if put else None, watch=request.get("watch", False))
 
 
 def describe(source: Mapping[str, Any], bound: dict[str, trial.Bound]) -> list[dict[str, object]]:
@@ -78,7 +83,11 @@ def describe(source: Mapping[str, Any], bound: dict[str, trial.Bound]) -> list[d
 
 def _distinct(names: list[str]) -> list[str]:
     """Names of their own for subjects that share one, as lambdas and partials do: the second is NAME-2."""
-    return [name if name not in names[:place] else f"{name}-{names[: place + 1].count(name)}" for place, name in enumerate(names)]
+    given: list[str] = []
+    for name in names:
+        numbered = (f"{name}-{number}" for number in itertools.count(2))
+        given.append(name if name not in given else next(one for one in numbered if one not in given and one not in names))
+    return given
 
 
 def _unloadable(message: str, where: str) -> Unloadable:
@@ -102,12 +111,11 @@ def _load(source: Mapping[str, Any]) -> None:
 
 
 def _run_file(path: str) -> None:
-    name = Path(SUBJECTS_FILE).stem  # never the file's own: a gallery file bears the name of the package that it imports
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location(MODULE, path)
     if spec is None or spec.loader is None:
         raise _unloadable(f"{path} is no Python file", "")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    sys.modules[MODULE] = module
     spec.loader.exec_module(module)
 
 
@@ -152,6 +160,17 @@ def _misfit(bound: trial.Bound) -> str | None:
     return None
 
 
+def limit_memory(size: int, *, asked: bool) -> None:
+    """Limit the address space to `size` bytes beyond what is mapped now; where the system does not tell, or none is asked for, there is no limit."""
+    mapped = Path("/proc/self/statm")
+    if not asked or not mapped.exists():
+        return
+    pages = int(mapped.read_text().split()[0])
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = pages * resource.getpagesize() + size
+    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
 def versions() -> dict[str, str]:
     """Of Python and of what the subject has loaded of torch, numpy and transformers."""
     told = {"python": platform.python_version()}
@@ -159,6 +178,3 @@ def versions() -> dict[str, str]:
         if name in sys.modules:
             told[name] = str(getattr(sys.modules[name], "__version__", ""))
     return told
-
-
-__all__ = ["CONTRACTS", "PROTOCOL", "SUBJECTS_FILE", "answer", "describe", "serve"]

@@ -12,8 +12,9 @@ from specverify.subjects.replies import Died, Reply, Sampled, TimedOut, reply, s
 from specverify.subjects.source import Source
 from specverify.subjects.worker import Limits, Overdue, WorkerGone
 
-STREAM_SECONDS = 60.0
-"""A stream that needs longer stops by itself and returns fewer draws."""
+STREAM_SECONDS = 20.0
+DRAW_SECONDS = 0.02
+"""A stream that needs longer than 20 s and 20 ms a draw stops by itself; that is no answer. Third-party steps take 0.1 to 1 ms at small V."""
 
 
 class Served(Protocol):
@@ -30,6 +31,9 @@ class Served(Protocol):
 
     def close(self) -> None:
         """End it."""
+
+    def output(self) -> str:
+        """The end of what it printed."""
 
 
 @dataclass(frozen=True)
@@ -76,19 +80,22 @@ class Subject:
         """The contract that it fills."""
         return CONTRACTS[self.description.contract]
 
-    def call(self, case: Case, *, key: int = 0, boundary: tuple[str, int] | None = None, watch: bool = False) -> Reply:
-        """One call; `boundary` puts a bound in the place of one uniform number, `watch` reports what happened to the inputs."""
-        request = {"case": dict(case), "key": key, "boundary": boundary, "watch": watch}
+    def call(self, case: Case, *, key: int = 0, put: tuple[float, int] | None = None, watch: bool = False) -> Reply:
+        """One call; `put` (value, place) replaces one uniform number, `watch` reports what happened to the inputs."""
+        request = {"case": dict(case), "key": key, "put": put, "watch": watch}
         message = {"do": "call", "subject": self.description.name, "cases": [request]}
         answer = self._ask(case, message, self.worker.limits.call_seconds)
         return reply(answer["replies"][0]) if isinstance(answer, dict) else answer
 
     def sample(self, case: Case, n: int, *, key: int, spans: int = 1) -> Sampled | Died | TimedOut:
         """Counts of n outcomes from one stream seeded by `key`."""
-        limit = STREAM_SECONDS + self.worker.limits.call_seconds
-        message = {"do": "sample", "subject": self.description.name, "case": dict(case), "n": n, "key": key, "spans": spans, "seconds": STREAM_SECONDS}
-        answer = self._ask(case, message, limit)
-        return sampled(answer) if isinstance(answer, dict) else answer
+        seconds = STREAM_SECONDS + DRAW_SECONDS * n
+        message = {"do": "sample", "subject": self.description.name, "case": dict(case), "n": n, "key": key, "spans": spans, "seconds": seconds}
+        answer = self._ask(case, message, seconds + self.worker.limits.call_seconds)
+        if not isinstance(answer, dict):
+            return answer
+        drawn = sampled(answer)
+        return drawn if drawn.drawn == n else TimedOut(seconds)
 
     def _ask(self, case: Case, message: Mapping[str, object], seconds: float) -> dict[str, Any] | Died | TimedOut:
         self.contract.check(case)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import sys
 import time
@@ -15,7 +16,7 @@ from specverify.contracts import Array, Case, Contract, Malformed, array, array_
 from specverify.law import Outcome, freeze
 from specverify.subjects import adapt
 from specverify.subjects.declare import Declaration
-from specverify.subjects.draws import boundary_draw, seed_everything
+from specverify.subjects.draws import part, put_uniform, seed_everything
 
 LONGEST_MESSAGE = 500
 CLOCK_EVERY = 16
@@ -65,24 +66,24 @@ class Bound:
             return None
         import torch
 
-        return torch.Generator(self.device).manual_seed(key % 2**63)
+        return torch.Generator(self.device).manual_seed(part(key, "generator"))
 
     def outcome(self, case: Case, value: object) -> Outcome:
         """The canonical outcome of a plain result, or Malformed."""
         return self.contract.outcome(case, adapt.restored(case, self.contract, value, lifted=self.lifted))
 
 
-def call(bound: Bound, case: Case, *, key: int = 0, boundary: tuple[str, int] | None = None, watch: bool = False) -> dict[str, object]:
+def call(bound: Bound, case: Case, *, key: int = 0, put: tuple[float, int] | None = None, watch: bool = False) -> dict[str, object]:
     """One call: {"is": "value" | "raised" | "malformed", …}; with `watch`, also which inputs changed and whether the result shares memory."""
     values = bound.settle().arguments(case)
     before = adapt.copier(values)() if watch else []
     if bound.contract.random:
         seed_everything(key)
     options = bound.options(random.Random(key), bound.generator(key))
-    none: Callable[[], int] = lambda: 0  # noqa: E731
-    with boundary_draw(*boundary) if boundary else nullcontext(none) as count:
+    none: Callable[[], tuple[int, str]] = lambda: (0, "")  # noqa: E731
+    with put_uniform(*put) if put else nullcontext(none) as told:
         reply, result = _guarded(bound, case, lambda: bound.declaration.function(*values, **options))
-        reply["uniforms"] = count()
+        reply["uniforms"], reply["put"] = told()
     if watch:
         names = [parameter.name for parameter in bound.contract.parameters]
         reply["changed"] = [name for name, old, new in zip(names, before, values, strict=True) if adapt.plain(old) != adapt.plain(new)]
@@ -100,6 +101,8 @@ def _guarded(bound: Bound, case: Case, function: Callable[[], object]) -> tuple[
         return {"is": "value", "value": bound.outcome(case, adapt.plain(result))}, result
     except Malformed as error:
         return {"is": "malformed", "sentence": str(error)}, result
+    except Exception as error:  # noqa: BLE001  an object that cannot be read as any array or number
+        return {"is": "malformed", "sentence": f"the result cannot be read ({type(error).__name__})"}, result
 
 
 def raised(error: BaseException) -> dict[str, object]:
@@ -110,7 +113,7 @@ def raised(error: BaseException) -> dict[str, object]:
         first = (str(error).splitlines() or [""])[0][:LONGEST_MESSAGE]
     except Exception:  # noqa: BLE001  an exception whose own text raises
         first = ""
-    out_of_memory = isinstance(error, RuntimeError) and "can't allocate memory" in first  # how torch says it
+    out_of_memory = (isinstance(error, RuntimeError) and "can't allocate memory" in first) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
     return {"is": "raised", "type": "MemoryError" if out_of_memory else type(error).__name__, "message": first, "where": where}
 
 

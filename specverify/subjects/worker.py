@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from specverify.errors import SpecverifyError, Unloadable
+from specverify.errors import SpecverifyError, Unloadable, accepted
 from specverify.subjects.frames import BrokenPipe, read_frame, write_frame
 from specverify.subjects.source import Source
 
 BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 MEMORY = 2 * 2**30
-"""Address space on the CPU: torch, transformers and a tiny Llama run in it."""
+"""Address space beyond what importing the source took: builds of torch differ in what they map, a few rows need little."""
 START_SECONDS = 120.0
 """Importing transformers from a cold disk took 40 s on two shared cores."""
 OUTPUT_KEPT = 64 * 1024
@@ -29,7 +29,7 @@ POLL_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one worker: address space in bytes (0 is none), seconds per call."""
+    """Of one worker: address space in bytes beyond its imports (0 is no limit), seconds per call."""
 
     memory: int = MEMORY
     call_seconds: float = 10.0
@@ -57,18 +57,13 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
 
     def describe(self) -> dict[str, Any]:
-        """Start, load the source, and return its descriptions; a larger declared `memory` starts it once more.
+        """Start, load the source, and return its descriptions.
 
         Raises:
             SpecverifyError: the source does not load, or the process does not live.
         """
-        described = self._start()
-        wanted = max((s["memory"] or 0 for s in described["subjects"]), default=0)
-        if self.limits.memory and wanted > self.limits.memory:
-            self.limits = Limits(wanted, self.limits.call_seconds)
-            self.close()
-            described = self._start()
-        return described
+        self.close()
+        return self._start()
 
     def request(self, message: Mapping[str, object], seconds: float) -> dict[str, Any]:
         """Ask and wait.
@@ -94,28 +89,33 @@ class Worker:
         process.wait()
         self._output.join(timeout=1)
 
+    def output(self) -> str:
+        """The end of what the process printed."""
+        return self._output.text() if self._process is not None else ""
+
     def _start(self) -> dict[str, Any]:
+        """Load the source; a larger declared `memory` is told to the worker, which sets its limit only after that."""
         self.starts += 1
         self._spawn()
         try:
             self._receive(START_SECONDS)
-            described = self._ask({"do": "describe", "source": self.source.message()}, START_SECONDS)
+            described = self._ask({"do": "describe", "source": self.source.message(), "memory": self.limits.memory}, START_SECONDS)
         except Overdue:
             raise Unloadable(f"{self.source.shown} did not load within {START_SECONDS:g} s.", hint="Its import must end; the worker was killed.") from None
         except WorkerGone as event:
             last = event.output.strip()[-300:]
             raise Unloadable(f"{self.source.shown} could not be loaded: its process {event.how}.", hint=last or "`--python` picks the interpreter.") from None
-        if "error" in described:
+        try:
+            return accepted(described)
+        except SpecverifyError:
             self.close()
-            error = Unloadable if described["error"]["kind"] == "load" else SpecverifyError
-            raise error(described["error"]["message"], hint=described["error"]["hint"])
-        return described
+            raise
 
     def _spawn(self) -> None:
         child_reads, we_write = os.pipe()
         we_read, child_writes = os.pipe()
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [self.source.python, str(BOOTSTRAP), str(child_reads), str(child_writes), str(self.limits.memory)]
+        command = [self.source.python, str(BOOTSTRAP), str(child_reads), str(child_writes)]
         try:
             self._process = subprocess.Popen(  # noqa: S603  the interpreter is the user's choice
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -11,9 +11,11 @@ from specverify.audit.records import CaseRecord, Finding, Footer, Header, Line, 
 from specverify.contracts import array
 from specverify.report.html import render
 
-HEADER = Header(1, "0.1.0", "1", "run", ("./x",), "key", 1e-6, 20_000, 3, ("grid",), "2026-01-01T00:00:00+00:00", "3.11", "here")
+HEADER = Header(
+    1, "0.1.0", "1", "run", ("./x",), "key", 1e-6, 20_000, 3, ("grid",), "2026-01-01T00:00:00+00:00", "3.11", "here", "specverify audit ./x --fail-on grid"
+)
 SUBJECTS = [
-    SubjectRecord("step", "./x", "verify_chain", "lossless", "standard", "x.py", 3, {"python": "3.11", "torch": "2.13"}),
+    SubjectRecord("step", "./x", "verify_chain", "lossless", "standard", "x.py", 3, {"python": "3.11", "torch": "2.13"}, "Takes p and q. Right: the product."),
     SubjectRecord("sample", "./x", "sample", "lossless", None, "x.py", 9, {}),
     SubjectRecord("gone", "./y", problem="./y could not be imported.", hint="Look at line 1."),
 ]
@@ -91,7 +93,8 @@ def test_it_says_what_the_records_say() -> None:
         "2,000 draws, E = 10^9.8; needed 10^7.0; chi-squared 53.2 on 3 degrees of freedom, p = 1.6e-11",
         "largest E 10^1.0",
         "CHN-011 on step: blocked – by CHN-008",
-        "--run-key key --budget 20000 --fail-on grid",
+        "specverify audit ./x --fail-on grid (run key key, 20,000 draws per confirmation, on the CPU)",
+        "Takes p and q. Right: the product.",
         "exit code 1",
     ):
         assert words in shown, words

@@ -57,7 +57,6 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(next(out.glob("specdec_verify-*.whl")))
 
 
-@pytest.mark.xdist_group("wheel")
 def test_the_wheel_holds_what_is_read_at_run_time(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     needed = [

@@ -49,7 +49,7 @@ def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_scratch_project_is_red_and_says_why_alike_in_any_number_of_processes(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(specverify_subjects=WRONG)
     alone = run(pytester, "-n", "0")
-    alone.assert_outcomes(failed=2, passed=12, skipped=6)
+    alone.assert_outcomes(failed=2, passed=16, skipped=7)
     alone.stdout.fnmatch_lines(
         [
             "POS-002  Each row is its positive part over the sum of that.  [[]max_fn[]]  finding *",
@@ -65,7 +65,7 @@ def test_a_scratch_project_is_red_and_says_why_alike_in_any_number_of_processes(
         ]
     )
     spread = run(pytester, "-n", "4")
-    spread.assert_outcomes(failed=2, passed=12, skipped=6)
+    spread.assert_outcomes(failed=2, passed=16, skipped=7)
     assert findings(spread) == findings(alone)
     assert len(findings(alone)) == 2
 
@@ -74,8 +74,8 @@ def test_testpaths_do_not_leave_the_subjects_out(pytester: pytest.Pytester) -> N
     pytester.makeini("[pytest]\ntestpaths = tests\n")
     pytester.makepyfile(specverify_subjects=PADS)
     pytester.makepyfile(**{"tests/test_mine": "def test_mine():\n    assert True\n"})
-    run(pytester).assert_outcomes(passed=6, skipped=1)
-    run(pytester, "-n", "2").assert_outcomes(passed=6, skipped=1)
+    run(pytester).assert_outcomes(passed=7, skipped=1)
+    run(pytester, "-n", "2").assert_outcomes(passed=7, skipped=1)
 
 
 def test_given_paths_leave_them_out_and_it_is_told(pytester: pytest.Pytester) -> None:
@@ -104,7 +104,7 @@ def test_a_subjects_file_that_does_not_import_is_a_collection_error_in_one_sente
 def test_a_subject_with_another_signature_fails_and_the_others_are_judged(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(specverify_subjects=PADS + "\nsv.subject('sample', name='other')(lambda probs, k: 0)\n")
     result = run(pytester)
-    result.assert_outcomes(passed=5, skipped=1, failed=1)
+    result.assert_outcomes(passed=6, skipped=1, failed=1)
     result.stdout.fnmatch_lines(["*cannot be called as sample(probs): missing a required argument: 'k'"])
 
 
@@ -118,7 +118,7 @@ def test_advisories_are_told_and_fail_only_if_asked(pytester: pytest.Pytester) -
 
 def test_items_are_selected_by_id(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(specverify_subjects=PADS)
-    run(pytester, "-k", "PAD-002").assert_outcomes(passed=1, deselected=5)
+    run(pytester, "-k", "PAD-002").assert_outcomes(passed=1, deselected=6)
 
 
 def test_nothing_is_left_in_the_project(pytester: pytest.Pytester) -> None:
@@ -130,5 +130,24 @@ def test_nothing_is_left_in_the_project(pytester: pytest.Pytester) -> None:
 def test_in_process_reaches_the_subject_without_a_worker(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(specverify_subjects="import os\nprint('loaded in', os.getpid())" + PADS)
     result = run(pytester, "-s", "--specverify-in-process")
-    result.assert_outcomes(passed=5, skipped=1)
+    result.assert_outcomes(passed=6, skipped=1)
     result.stdout.fnmatch_lines(["*loaded in *"])
+
+
+def test_an_undecided_property_is_never_a_pass(pytester: pytest.Pytester) -> None:
+    text = "import time\nimport specverify as sv\nsv.subject('pad_path', name='slow')(lambda path, length, pad: time.sleep(60))"
+    pytester.makepyfile(specverify_subjects=text)
+    result = run(pytester)
+    result.assert_outcomes(failed=1, skipped=6)
+    result.stdout.no_fnmatch_line("*During handling*")
+    result.stdout.fnmatch_lines(["PAD-001 [[]slow[]] is inconclusive: The subject gives no answer within 10 s."])
+
+
+def test_subjects_below_the_root_stay_together_too(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(**{"inner/specverify_subjects": WRONG})
+    run(pytester, "-n", "4", "inner").assert_outcomes(failed=2, passed=16, skipped=7)
+
+
+def test_a_budget_that_is_none_is_refused(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--specverify-budget", "-1")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR

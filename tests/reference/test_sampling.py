@@ -156,7 +156,7 @@ BAD = [
 def test_bad_input_is_refused_with_its_place(spoil, sentence: str) -> None:
     arguments = torch.full((2, 2), 0.5), torch.full((1, 2), 0.5), torch.tensor([0])
     with pytest.raises(ValueError, match=sentence):
-        verify_chain(*spoil(*arguments))
+        verify_chain(*spoil(*arguments), torch.Generator())
 
 
 def test_rows_that_differ_in_shape_are_refused() -> None:

@@ -105,7 +105,8 @@ EXITS = [
     ("import specverify as sv\nsv.subject('pad_path')(lambda path: path)", 3, "cannot be called as pad_path"),
     ("import specverify as sv\nsv.subject('pad_pth')(print)", 2, "Did you mean 'pad_path'?"),
     ("x = 1", 2, "declares no subject"),
-    (PADS.replace('"pad_path")', '"pad_path", claim="greedy-exact")'), 0, "GREEDY-EXACT, AS FAR AS TESTED"),
+    (PADS.replace('"pad_path")', '"pad_path", claim="greedy-exact")'), 4, "Nothing that the claim greedy-exact promises was checked."),
+    (PADS.replace('"pad_path")', '"pad_path", devices=("cuda",))'), 4, "Nothing that the claim lossless promises was checked."),
 ]
 
 
@@ -185,6 +186,78 @@ def test_a_subject_in_another_interpreter(audit: Callable, project: Callable, tm
     done = audit(str(project(text)), "--python", str(bare / "bin" / "python"))
     assert done.code == 0, done.out
     assert "torch" not in done.subjects()[0].versions
+
+
+def test_the_audited_projects_code_stays_out_of_the_tool(audit: Callable, project: Callable) -> None:
+    """A conftest.py that ends pytest and a folder named like a dependency of ours lie in the current folder."""
+    folder = project(PADS)
+    (folder / "conftest.py").write_text("raise SystemExit(9)")
+    (folder / "scipy").mkdir()
+    (folder / "scipy" / "__init__.py").write_text("raise ImportError('shadowed')")
+    done = audit(".", cwd=folder)
+    assert done.code == 0, done.out
+
+
+def test_declared_memory_reaches_the_worker(audit: Callable, project: Callable) -> None:
+    """Three gigabytes are beyond the limit of two; declared, they are granted; not declared, they accuse nobody."""
+    text = "import mmap\nimport specverify as sv\ndef pad_path(path, length, pad):\n    mmap.mmap(-1, 3 << 30).close()\n    return path + [pad] * (length - len(path))\n"
+    refused = audit(str(project(text + "sv.subject('pad_path')(pad_path)")), "--call-seconds", "20")
+    assert refused.code == 4, refused.out
+    assert "declare `memory=`" in refused.out
+    granted = audit(str(project(text + "sv.subject('pad_path', memory=5 << 30)(pad_path)")), "--call-seconds", "20")
+    assert granted.code == 0, granted.out
+
+
+def test_a_subject_that_does_not_come_back_after_a_crash_is_lost(audit: Callable, project: Callable, tmp_path: Path) -> None:
+    """It dies once and then no longer imports: no finding can be repeated, and the exit code says that its worker could not be kept alive."""
+    flag = tmp_path / "died"
+    text = f"""
+import os, pathlib
+import specverify as sv
+
+if pathlib.Path({str(flag)!r}).exists():
+    raise RuntimeError("gone")
+
+@sv.subject("sample", arrays="list")
+def sample(probs):
+    pathlib.Path({str(flag)!r}).touch()
+    os._exit(1)
+"""
+    done = audit(str(project(text)))
+    assert set(done.status("sample").values()) & {"lost", "failed"}
+    assert done.code in (1, 3)
+    assert isinstance(done.records[-1], Footer)
+
+
+def test_text_that_is_no_text_is_recorded(audit: Callable, project: Callable) -> None:
+    done = audit(str(project("import specverify as sv\n@sv.subject('pad_path')\ndef pad(path, length, pad):\n    raise ValueError('\\udc80')\n")))
+    assert done.code == 1, done.out
+    assert done.findings()[0].message.startswith("The subject raises ValueError: ?")
+
+
+def test_a_run_that_is_told_to_end_leaves_a_valid_marked_report(project: Callable, tmp_path: Path) -> None:
+    folder = project("import time\nimport specverify as sv\ntime.sleep(30)")
+    command = [sys.executable, "-m", "specverify", "audit", str(folder), "--out", str(tmp_path / "reports")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    for _ in range(200):
+        if list((tmp_path / "reports").glob("*/events.jsonl")):
+            break
+        time.sleep(0.1)
+    time.sleep(0.5)
+    process.terminate()
+    out, _ = process.communicate(timeout=60)
+    (run,) = (tmp_path / "reports").iterdir()
+    assert process.returncode == 130, out
+    assert read_events(run)[-1].reason == "interrupted"
+    assert "PARTIAL" in (run / "index.html").read_text()
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(audit: Callable, project: Callable) -> None:
+    command = [sys.executable, "-m", "specverify", "audit", str(project(PADS)), "--out", "/proc/nowhere"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "Choose another place" in done.stderr
 
 
 @pytest.mark.parametrize("selector", [None, "contracts", "properties", "faults", "gallery", "verify_chain", "CHN", "CHN-008", "fault:reused-uniform"])

@@ -16,6 +16,8 @@ BAD = [
     ({"devices": ("tpu",)}, "device 'tpu'"),
     ({"seed": "integer"}, "Did you mean 'int'"),
     ({"conventions": {"epsilon": 1}}, "convention of sample"),
+    ({"contract": "pad_path", "conventions": {"overlong": "raise"}}, "value of overlong 'raise'"),
+    ({"contract": "positive_part", "conventions": {"eps": "small"}}, "takes a number"),
     ({"arrays": "numpy", "dtypes": ("bfloat16",)}, "numpy has no bfloat16"),
     ({"arrays": "list", "seed": "generator"}, "torch.Generator"),
 ]

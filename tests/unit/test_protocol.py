@@ -30,7 +30,7 @@ def test_every_kind_of_reply_meets_the_schema() -> None:
     del step["draft"]
     asked = [
         {"do": "describe", "source": {"shown": "x", "module": "specverify.faults.planted_verify_chain"}},
-        {"do": "call", "subject": "raises-on-rejection", "cases": [{"case": CONTRACTS["verify_chain"].smoke, "key": 5, "boundary": ["top", 0], "watch": True}]},
+        {"do": "call", "subject": "raises-on-rejection", "cases": [{"case": CONTRACTS["verify_chain"].smoke, "key": 5, "put": [1.0, 0], "watch": True}]},
         {"do": "sample", "subject": "raises-on-rejection", "case": step, "n": 50, "key": 1},
         {"do": "describe", "source": {"shown": "x", "module": "specverify.faults.planted_positive_part"}},
         {"do": "call", "subject": "max-as-normaliser", "cases": [{"case": CONTRACTS["positive_part"].smoke}]},

@@ -1,8 +1,9 @@
 """From records to exit codes, in their order of priority."""
 
+import msgspec
 import pytest
 
-from specverify.audit.records import PropertyRecord, SubjectRecord
+from specverify.audit.records import Finding, PropertyRecord, SubjectRecord
 from specverify.audit.verdict import exit_code, verdicts
 
 GOOD = SubjectRecord("s", "./x", "sample", "lossless")
@@ -27,6 +28,31 @@ def row(status: str, subject: str = "s") -> PropertyRecord:
 def test_of_one_subject(statuses: list[str], code: int, headline: str) -> None:
     (verdict,) = verdicts([GOOD], [row(status) for status in statuses])
     assert (verdict.exit_code, verdict.headline) == (code, headline)
+
+
+def test_a_claim_needs_a_judged_property_of_its_own_kind() -> None:
+    for claim in ("greedy-exact", "pathwise", "bitwise", "lossy(typical)"):
+        (verdict,) = verdicts([SubjectRecord("s", "./x", "sample", claim)], [row("ok")])
+        assert (verdict.exit_code, verdict.sentence) == (4, f"Nothing that the claim {claim} promises was checked.")
+
+
+def test_a_worker_that_does_not_come_back_is_3() -> None:
+    (verdict,) = verdicts([GOOD], [row("ok"), row("lost")])
+    assert (verdict.exit_code, verdict.headline) == (3, "WORKER LOST")
+
+
+def test_what_only_an_option_makes_a_failure_leaves_the_claim_standing() -> None:
+    advisory = Finding("ab", "s", "sample", "SMP-010", "A sentence.", "", "advisory", "", (), (), "pointwise")
+    failed = PropertyRecord("s", "sample", "SMP-010", "A sentence.", "hygiene", "failed", "pointwise", "ab")
+    (verdict,) = verdicts([GOOD], [row("ok"), advisory, failed])
+    assert (verdict.exit_code, verdict.headline) == (1, "FAILED ON ADVISORY")
+
+
+def test_laws_are_spoken_of_only_where_one_was_judged() -> None:
+    (without,) = verdicts([GOOD], [row("ok")])
+    (judged,) = verdicts([GOOD], [msgspec.structs.replace(row("ok"), law=True)])
+    assert "total variation" not in without.sentence
+    assert "total variation 0.15" in judged.sentence
 
 
 def test_of_several_subjects_the_first_in_priority() -> None:

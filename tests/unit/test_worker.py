@@ -86,7 +86,6 @@ EXPECTED = [
 ]
 
 
-@pytest.mark.xdist_group("misbehaving")
 @pytest.mark.parametrize(("name", "expected"), EXPECTED, ids=[name for name, _ in EXPECTED])
 def test_misbehaviour_is_a_reply_and_the_next_subject_is_answered(bad: dict[str, Subject], name: str, expected: object) -> None:
     reply = bad[name].call(SMOKE)
