@@ -1,6 +1,5 @@
 """The one error root. Every instance says in one sentence what is wrong, and in another what to do."""
 
-import difflib
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,6 +27,8 @@ class Unloadable(SpecverifyError):
 
 def unknown(what: str, word: str, choices: Iterable[str]) -> SpecverifyError:
     """The error for a word that is none of the known ones, with the nearest as its hint."""
+    import difflib  # here, so that `import specverify` takes milliseconds
+
     known = sorted(choices)
     near = difflib.get_close_matches(word, known, n=1)
     hint = f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(known)}."

@@ -17,7 +17,8 @@ def text() -> bytes:
     """The file's bytes, from the modules as they are."""
     for name in CONTRACTS:
         importlib.import_module(f"specprops.{name}")
-    return msgspec.json.format(msgspec.json.encode(PROPERTIES), indent=1) + b"\n"
+    ordered = [row for name in CONTRACTS for row in PROPERTIES if row.contract == name]  # whatever module was imported first
+    return msgspec.json.format(msgspec.json.encode(ordered), indent=1) + b"\n"
 
 
 if __name__ == "__main__":

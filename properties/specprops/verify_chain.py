@@ -97,14 +97,14 @@ def test_well_formed(trial: Trial, case: Case) -> None:
 @prop("CHN-002", "All tokens but the last are the first draft tokens.", source="theory S12a", guards="well-formed", statistical=True, after=("CHN-001",),
       first=first, cases=tables, limit=15)  # fmt: skip
 def test_accepted_prefix(trial: Trial, case: Case) -> None:
-    trial.holds(case, _on(lambda d: d.tokens[: d.n] == d.draft[: d.n]), "Tokens before the last differ from the draft")
+    trial.holds(case, on_draws(lambda d: d.tokens[: d.n] == d.draft[: d.n]), "Tokens before the last differ from the draft")
 
 
 @prop("CHN-003", "A token that the target gives probability zero is never emitted.", source="theory S12c", guards="support", statistical=True,
       after=("CHN-001",), first=first, cases=tables, limit=25)  # fmt: skip
 def test_support(trial: Trial, case: Case) -> None:
     p = _rows(case, "p")
-    trial.holds(case, _on(lambda d: all(p[i][t] > 0 for i, t in enumerate(d.tokens[: d.n + 1]))), "A token of target probability zero is emitted")
+    trial.holds(case, on_draws(lambda d: all(p[i][t] > 0 for i, t in enumerate(d.tokens[: d.n + 1]))), "A token of target probability zero is emitted")
 
 
 def boundary(subject: Description) -> list[Case]:
@@ -132,7 +132,7 @@ def _declares(*rules: str) -> Callable[[Description], str | None]:
       after=("CHN-002",), first=first, cases=wide, limit=20, applies=_declares("standard", "block", "sample-and-match"))  # fmt: skip
 def test_rejected_token_is_not_emitted(trial: Trial, case: Case) -> None:
     gamma = len(_rows(case, "q"))
-    trial.holds(case, _on(lambda d: d.n == gamma or d.tokens[d.n] != d.draft[d.n]), "The rejected draft token is emitted")
+    trial.holds(case, on_draws(lambda d: d.n == gamma or d.tokens[d.n] != d.draft[d.n]), "The rejected draft token is emitted")
 
 
 @prop("CHN-006", "The token at a rejection has more probability under the target than under the draft.", source="theory S12b", guards="joint", statistical=True,
@@ -144,14 +144,14 @@ def test_replacement_lies_in_the_residual(trial: Trial, case: Case) -> None:
     def inside(d: Draw) -> bool:
         return d.n == len(q) or p[d.n][d.tokens[d.n]] > q[d.n][d.tokens[d.n]] * (1 - slack)
 
-    trial.holds(case, _on(inside), "A replacement comes from outside the residual")
+    trial.holds(case, on_draws(inside), "A replacement comes from outside the residual")
 
 
 @prop("CHN-007", "Where p and q are equal every draft token is accepted.", source="theory S12d", guards="joint", statistical=True, after=("CHN-001",),
       first=lambda s: [{"p": case["p"], "q": _cut(array_of(case, "p"))} for case in first(s)[:6]], cases=equal, limit=15, applies=_declares("standard", "block"))  # fmt: skip
 def test_equal_rows_accept(trial: Trial, case: Case) -> None:
     gamma = len(_rows(case, "q"))
-    trial.holds(case, _on(lambda d: d.n == gamma), "A draft token is rejected though p and q are equal")
+    trial.holds(case, on_draws(lambda d: d.n == gamma), "A draft token is rejected though p and q are equal")
 
 
 @prop("CHN-008", "With the draft drawn from q, the emitted tokens completed from p follow the product of p's rows.", source=THEOREM, guards="joint",
@@ -182,7 +182,7 @@ def test_large_vocabulary(trial: Trial, case: Case) -> None:
     def keeps(d: Draw) -> bool:
         return d.tokens[: d.n] == d.draft[: d.n] and all(p[i][t] > 0 for i, t in enumerate(d.tokens[: d.n + 1]))
 
-    trial.holds(case, _on(keeps), "The prefix or the support is not kept", draws=50)
+    trial.holds(case, on_draws(keeps), "The prefix or the support is not kept", draws=50)
 
 
 @prop("CHN-004", "No bound of a uniform generator's range leads to a token of target probability zero or to an exception.",
@@ -197,7 +197,8 @@ def test_boundary_draws(trial: Trial, case: Case) -> None:
     at_the_bounds(trial, case, wrong)
 
 
-def _on(predicate: Callable[[Draw], bool]) -> Callable[[Outcome], bool]:
+def on_draws(predicate: Callable[[Draw], bool]) -> Callable[[Outcome], bool]:
+    """A predicate of draws as one of outcomes."""
     return lambda outcome: predicate(Draw(*outcome))
 
 

@@ -1,12 +1,31 @@
 """What a subject may fill: one module per contract, and the table of them."""
 
-from specverify.contracts import pad_path, positive_part, sample, verify_chain
-from specverify.contracts.arrays import Array, array
+from specverify.contracts import (
+    accept_probability,
+    filter_logits,
+    first_rejection,
+    keep_fraction,
+    pad_path,
+    positive_part,
+    ratio,
+    residual,
+    sample,
+    verify_chain,
+    verify_chain_greedy,
+    verify_deterministic_draft,
+    warp,
+)
+from specverify.contracts.arrays import Array, array, recast
 from specverify.contracts.base import Case, Contract, Malformed, Parameter, Stream, array_of, digest
 from specverify.contracts.families import Family, expand
 from specverify.errors import unknown
 
-CONTRACTS: dict[str, Contract] = {module.CONTRACT.name: module.CONTRACT for module in (positive_part, sample, pad_path, verify_chain)}
+_MODULES = (
+    positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path,
+    verify_chain, verify_chain_greedy, verify_deterministic_draft,
+)  # fmt: skip
+
+CONTRACTS: dict[str, Contract] = {module.CONTRACT.name: module.CONTRACT for module in _MODULES}
 """Every contract that can be declared, by name."""
 
 
@@ -17,4 +36,6 @@ def contract(name: str) -> Contract:
     return CONTRACTS[name]
 
 
-__all__ = ["CONTRACTS", "Array", "Case", "Contract", "Family", "Malformed", "Parameter", "Stream", "array", "array_of", "contract", "digest", "expand"]
+__all__ = [
+    "CONTRACTS", "Array", "Case", "Contract", "Family", "Malformed", "Parameter", "Stream", "array", "array_of", "contract", "digest", "expand", "recast",
+]  # fmt: skip

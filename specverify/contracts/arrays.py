@@ -54,6 +54,11 @@ def array(dtype: str, shape: Sequence[int], values: Iterable[float]) -> Array:
     return Array(dtype, tuple(shape), struct.pack(f"<{len(raw)}{FORMATS[dtype]}", *raw))
 
 
+def recast(value: object, dtype: str) -> object:
+    """An array of floats in another floating dtype; anything else as it is."""
+    return array(dtype, value.shape, value.values) if isinstance(value, Array) and value.dtype in FLOATS else value
+
+
 def round_to(dtype: str, values: Iterable[float]) -> tuple[float, ...]:
     """The numbers as `dtype` holds them."""
     numbers = list(values)

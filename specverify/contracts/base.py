@@ -71,7 +71,7 @@ class Contract:
         check: refuses a case outside the domain, with SpecverifyError.
         outcome: (case, plain result) to the canonical outcome, or Malformed.
         smoke: a lawful, dull case for a first call.
-        row_parameter: the argument that may be one row (V,), where a subject may insist on (1, V).
+        row_parameters: the arguments that may be one row (V,), where a subject may insist on (1, V).
         stream: the tool's own draws around a call, for contracts that draw.
         plausible: whether the smoke case's outcome shows that the subject understood the form of its argument.
     """
@@ -88,7 +88,7 @@ class Contract:
     smoke: Case
     conventions: Mapping[str, Convention] = field(default_factory=dict)
     equivalents: tuple[str, ...] = ()
-    row_parameter: str | None = None
+    row_parameters: tuple[str, ...] = ()
     stream: Callable[[Case], Stream] = field(default=lambda _case: Stream())
     plausible: Callable[[Outcome], bool] = field(default=lambda _outcome: True)
 

@@ -37,5 +37,5 @@ CONTRACT = Contract(
     outcome=_outcome,
     smoke={"probs": array("float32", (3,), (0.25, 0.5, 0.25))},
     equivalents=("sample", "gumbel_sample", "multinomial"),
-    row_parameter="probs",
+    row_parameters=("probs",),
 )

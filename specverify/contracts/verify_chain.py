@@ -37,8 +37,13 @@ def _check(case: Case) -> None:
 
 
 def _outcome(case: Case, result: object) -> Outcome:
-    tokens = token_list(result)
     gamma, width = array_of(case, "q").shape
+    return emitted_tokens(result, gamma, width)
+
+
+def emitted_tokens(result: object, gamma: int, width: int) -> Outcome:
+    """A step's result as a tuple of 1 to gamma + 1 token ids below `width`, or Malformed."""
+    tokens = token_list(result)
     if not 1 <= len(tokens) <= gamma + 1:
         raise Malformed(f"{len(tokens)} tokens came back for {gamma} draft token{'s' * (gamma != 1)}; 1 to {gamma + 1} are possible")
     if not all(0 <= token < width for token in tokens):
@@ -48,32 +53,37 @@ def _outcome(case: Case, result: object) -> Outcome:
 
 def _stream(case: Case) -> Stream:
     """Drafts drawn from q, completions from p, both from the tool's generator; outcome (draft, n, gamma + 1 tokens)."""
-    p, q = _cumulative(array_of(case, "p")), _cumulative(array_of(case, "q"))
-    gamma = len(q)
+    p, q = cumulative(array_of(case, "p")), cumulative(array_of(case, "q"))
     fixed = array_of(case, "draft") if "draft" in case else None
 
     def draw(rng: random.Random) -> dict[str, object]:
-        return {} if fixed is not None else {"draft": array("int64", (gamma,), [_token(row, rng) for row in q])}
+        return {} if fixed is not None else {"draft": array("int64", (len(q),), [token(row, rng) for row in q])}
 
     def finish(rng: random.Random, drawn: Mapping[str, object], outcome: Outcome) -> Outcome:
         draft = drawn.get("draft", fixed)
-        if not isinstance(outcome[0], int):  # an exception or a malformed result
-            return outcome
         assert isinstance(draft, Array)
-        rest = tuple(_token(p[i], rng) for i in range(len(outcome), gamma + 1))
-        return (draft.values, len(outcome) - 1, outcome + rest)
+        return completed(rng, draft.values, outcome, p)
 
     return Stream(draw, finish)
 
 
-def _cumulative(rows: Array) -> list[list[float]]:
+def completed(rng: random.Random, draft: Sequence[float], outcome: Outcome, p: list[list[float]]) -> Outcome:
+    """(draft, n, tokens completed from p); an exception or a malformed result as it is."""
+    if not isinstance(outcome[0], int):
+        return outcome
+    rest = tuple(token(row, rng) for row in p[len(outcome) :])
+    return (tuple(draft), len(outcome) - 1, outcome + rest)
+
+
+def cumulative(rows: Array) -> list[list[float]]:
+    """Cumulative sums of each row."""
     return [list(itertools.accumulate(row)) for row in rows.rows()]
 
 
-def _token(cumulative: Sequence[float], rng: random.Random) -> int:
-    """Inverse CDF; u < 1 keeps u * total at or below the last sum, and bisect_right never stops on a token of probability zero."""
-    found = bisect_right(cumulative, rng.random() * cumulative[-1])
-    return found if found < len(cumulative) else cumulative.index(cumulative[-1])
+def token(sums: Sequence[float], rng: random.Random) -> int:
+    """A token by inverse CDF; u < 1 keeps u * total at or below the last sum, and bisect_right never stops on a token of probability zero."""
+    found = bisect_right(sums, rng.random() * sums[-1])
+    return found if found < len(sums) else sums.index(sums[-1])
 
 
 CONTRACT = Contract(

@@ -98,6 +98,52 @@ _TABLE = (
     Fault("one-uniform-for-all", "RNG", "verify_chain", ("B053",), "Tests every position with the same uniform.", ("CHN-008",)),
     Fault("raises-on-rejection", "DEGENERATE", "verify_chain", ("B071",), "Fails when the residual has a single token.", ("CHN-001",)),
     Fault("accepts-at-zero", "ACCEPT", "verify_chain", ("B030", "C6"), "Accepts with u <= p/q: a token of probability zero at u = 0.", ("CHN-004",), grid=True),
+    Fault("difference-unclamped", "RESIDUAL", "residual", ("theory S1",), "Normalises p - q with its negative entries.", ("RES-002",)),
+    Fault("residual-reversed", "RESIDUAL", "residual", ("B028",), "Takes (q - p)+.", ("RES-003", "RES-002")),
+    Fault("residual-over-mass-of-p", "RESIDUAL", "residual", ("B024",), "Divides by the mass of p where it exceeds q, not by the excess.", ("RES-002",)),
+    Fault("residual-lifted", "RESIDUAL", "residual", ("L2",), "Adds 1e-4 everywhere before it normalises.", ("RES-003",)),
+    Fault("ratio-reversed", "ACCEPT", "ratio", ("B028",), "Divides den by num.", ("RAT-002", "RAT-001")),
+    Fault("ratio-heavy-guard", "DEGENERATE", "ratio", ("L12",), "Adds 0.01 to every denominator and does not say so.", ("RAT-002",)),
+    Fault("guard-that-is-none", "DEGENERATE", "ratio", ("L12",), "Declares a guard, and gives NaN for 0/0.", ("RAT-003",)),
+    Fault("ratio-uncapped", "ACCEPT", "accept_probability", ("L1",), "Gives p/q above 1.", ("ACC-001",)),
+    Fault("ratio-of-logs", "ACCEPT", "accept_probability", ("B032",), "Takes the square root of the ratio, a softer test.", ("ACC-002",)),
+    Fault("acceptance-floor", "ACCEPT", "accept_probability", ("L2",), "Never goes below 1e-3, for a token of target probability zero neither.", ("ACC-003",)),
+    Fault("counts-every-acceptance", "ACCEPT", "first_rejection", ("B026",), "Counts all accepted tokens, those after the first rejection too.", ("FRJ-002",)),
+    Fault("all-accepted-is-zero", "ACCEPT", "first_rejection", ("B026",), "Takes the argmax of the rejections: 0 where none was rejected.", ("FRJ-002",)),
+    Fault("top-k-one-short", "P-MISMATCH", "filter_logits", ("B011",), "Drops the k-th token too, all tokens for k = 1.", ("FLT-002", "FLT-003")),
+    Fault("top-p-empties-rows", "DEGENERATE", "filter_logits", ("B011",), "Drops every token where the first alone has mass top-p.", ("FLT-002",)),
+    Fault(
+        "top-p-not-unsorted",
+        "P-MISMATCH",
+        "filter_logits",
+        ("paper-systems",),
+        "Applies the mask of the sorted row to the unsorted one.",
+        ("FLT-003", "FLT-002"),
+    ),
+    Fault("top-k-ignored", "P-MISMATCH", "filter_logits", ("B010",), "Takes top_k and does nothing with it.", ("FLT-003",)),
+    Fault("fraction-rounded-down", "P-MISMATCH", "keep_fraction", ("theory C2",), "Keeps floor((1 - thres) V).", ("KPF-002", "KPF-001")),
+    Fault("fraction-of-the-smallest", "P-MISMATCH", "keep_fraction", ("theory C2",), "Keeps the smallest, masked ones included.", ("KPF-002", "KPF-001")),
+    Fault("temperature-ignored", "P-MISMATCH", "warp", ("B008",), "Takes the softmax at temperature 1.", ("WRP-003",)),
+    Fault("temperature-twice", "P-MISMATCH", "warp", ("paper-systems",), "Divides by the temperature twice.", ("WRP-003",)),
+    Fault("kept-not-renormalised", "P-MISMATCH", "warp", ("B024",), "Filters probabilities and leaves their sum below 1.", ("WRP-001",)),
+    Fault("top-p-of-the-tail", "P-MISMATCH", "warp", ("B011",), "Keeps the least probable tokens up to mass top-p.", ("WRP-002",)),
+    Fault("first-draft-token-unverified", "ROW", "verify_chain_greedy", ("B037",), "Takes the first draft token as it is.", ("GRD-002",)),
+    Fault("greedy-row-late", "ROW", "verify_chain_greedy", ("B034",), "Takes the replacement from the row after the rejection.", ("GRD-002",)),
+    Fault("greedy-by-chance", "MIXED", "verify_chain_greedy", ("B062",), "Draws from the softmax instead of taking the argmax.", ("GRD-002",)),
+    Fault(
+        "mismatch-drawn-again", "RESIDUAL", "verify_deterministic_draft", ("B023",), "Throws the mismatching draw away and draws again from p.", ("DET-008",)
+    ),
+    Fault(
+        "one-hot-always-accepted", "ACCEPT", "verify_deterministic_draft", ("B006",), "Takes the draft's probability for 0 and accepts.", ("DET-003", "DET-008")
+    ),
+    Fault(
+        "softmax-q-for-a-given-draft",
+        "Q-MISMATCH",
+        "verify_deterministic_draft",
+        ("B003",),
+        "Tests a draft that was not drawn against p/q with q = 0.6.",
+        ("DET-008",),
+    ),
 )
 
 FAULTS: dict[str, Fault] = {row.name: row for row in _TABLE}

@@ -19,7 +19,7 @@ UNTESTED = ("not applicable", "blocked", "inconclusive", "lost", "unconfirmed")
 TONE = {0: "good", 1: "bad"}
 ALWAYS_UNTESTED = (
     "exact laws: every law here is judged by sampling; a fault whose total variation is far below the draws' resolution is not seen",
-    "whole generation loops, caches, trees, batches and servers: this version judges positive_part, pad_path, sample and verify_chain",
+    "whole generation loops, caches, trees, batches and servers: this version judges pieces, filters and steps of one chain",
 )
 LARGEST_EMBEDDED = 200_000
 """Bytes of embedded data; beyond it the page points to events.jsonl, so that the file stays under 500 kB."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from specverify.contracts import Array, Contract, array
+from specverify.contracts import Array, Contract, array, array_of
 from specverify.contracts.arrays import FORMATS
 from specverify.subjects.declare import Declaration
 
@@ -20,7 +20,7 @@ def arguments(contract: Contract, declaration: Declaration, case: Mapping[str, o
     values = []
     for parameter in contract.parameters:
         value = case[parameter.name]
-        if lifted and parameter.name == contract.row_parameter and isinstance(value, Array) and len(value.shape) == 1:
+        if lifted and parameter.name in contract.row_parameters and isinstance(value, Array) and len(value.shape) == 1:
             value = Array(value.dtype, (1, *value.shape), value.data)
         values.append(into(declaration.arrays, value, device))
     return values
@@ -68,8 +68,7 @@ def plain(value: Any, depth: int = 0) -> object:
 
 def restored(case: Mapping[str, object], contract: Contract, value: object, *, lifted: bool) -> object:
     """Undo the lift in a plain result: an Array with a leading axis of one loses it where the case had none."""
-    name = contract.row_parameter
-    one_row = lifted and name is not None and isinstance(value, (Array, list)) and len(case[name].shape) == 1  # type: ignore[attr-defined]
+    one_row = lifted and isinstance(value, (Array, list)) and len(array_of(case, contract.row_parameters[0]).shape) == 1
     if one_row and isinstance(value, Array) and value.shape[:1] == (1,):
         return Array(value.dtype, value.shape[1:], value.data)
     if one_row and isinstance(value, list) and len(value) == 1:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from specverify.contracts import contract
-from specverify.contracts.arrays import FLOATS
 from specverify.errors import SpecverifyError, unknown
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -19,6 +16,7 @@ RULES = ("standard", "sample-and-match", "block")
 ARRAYS = ("torch", "numpy", "list")
 SEEDS = (None, "int", "generator")
 DEVICES = ("cpu", "cuda")
+DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
 @dataclass(frozen=True)
@@ -106,7 +104,7 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         "claim": _claim(claim),
         "rule": _one_of("rule", rule, (None, *RULES)),
         "arrays": _one_of("kind of arrays", arrays, ARRAYS),
-        "dtypes": _each("dtype", dtypes, FLOATS),
+        "dtypes": _each("dtype", dtypes, DTYPES),
         "devices": _each("device", devices, DEVICES),
         "batch": batch,
         "seed": _one_of("seed", seed, SEEDS),
@@ -131,6 +129,8 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
 
 def location(function: Callable[..., object]) -> tuple[str, int]:
     """File and first line of a callable, ("", 0) where Python does not know them."""
+    import inspect
+
     try:
         target = inspect.unwrap(function)
         return inspect.getsourcefile(target) or "", inspect.getsourcelines(target)[1]
@@ -159,6 +159,8 @@ def _each(what: str, values: Sequence[str], choices: tuple[str, ...]) -> tuple[s
 
 
 def _conventions(name: str, conventions: Mapping[str, object]) -> dict[str, object]:
+    from specverify.contracts import contract  # here, so that `import specverify` takes milliseconds
+
     known = contract(name).conventions
     for key, value in conventions.items():
         if key not in known:

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from specverify.contracts import Array, Case, Contract, Malformed, array, array_of, expand
+from specverify.contracts import Array, Case, Contract, Malformed, array, expand, recast
 from specverify.law import Outcome, freeze
 from specverify.subjects import adapt
 from specverify.subjects.declare import Declaration
@@ -35,7 +35,7 @@ class Bound:
 
     def settle(self) -> Bound:
         """One row is (V,), unless the subject takes only (1, V). Other failures of the dull call are left to the properties."""
-        if not self.settled and self.contract.row_parameter is not None:
+        if not self.settled and self.contract.row_parameters:
             self.settled = True  # first, so that a call that ends the process is not repeated for ever
             if not self._understood():
                 self.lifted = True
@@ -44,9 +44,8 @@ class Bound:
 
     def _understood(self) -> bool:
         """Whether the dull case gives a plausible outcome in the form of row that is set now."""
-        name = str(self.contract.row_parameter)
-        smoke = array_of(self.contract.smoke, name)
-        reply = call(self, {name: array(self.declaration.dtypes[0], smoke.shape, smoke.values)})
+        dtype = self.declaration.dtypes[0]
+        reply = call(self, {name: recast(value, dtype) for name, value in self.contract.smoke.items()})
         return reply["is"] == "value" and self.contract.plausible(reply["value"])
 
     def arguments(self, case: Case) -> list[Any]:

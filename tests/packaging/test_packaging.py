@@ -84,7 +84,7 @@ def test_importing_the_face_loads_nothing_heavy() -> None:
 
 
 def test_importing_the_face_takes_milliseconds() -> None:
-    """The bar is 50 ms; the least of five, since the machine may be busy."""
-    code = "import time; t = time.perf_counter(); import specverify; print(time.perf_counter() - t)"
+    """The bar is 50 ms; of the processor's time, since other tests run beside this one, and the least of five."""
+    code = "import time; t = time.process_time(); import specverify; print(time.process_time() - t)"
     times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout) for _ in range(5)]
     assert min(times) < 0.05
