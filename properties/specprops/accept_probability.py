@@ -29,14 +29,18 @@ def _case(dtype: str, p: Sequence[float], q: Sequence[float]) -> Case:
 
 
 def first(subject: Description) -> list[Case]:
-    """Below, at and above q, and a target probability of zero."""
-    return [_case(subject.dtypes[0], p, q) for p, q in (((0.25,), (0.5,)), ((0.5,), (0.25,)), ((0.0,), (0.5,)), ((0.5,), (0.5,)), ((0.25, 1.0), (0.75, 0.5)))]
+    """Below, at and above q, and a target probability of zero; several at once where a batch is declared."""
+    return [
+        _case(subject.dtypes[0], p, q)
+        for p, q in (((0.25,), (0.5,)), ((0.5,), (0.25,)), ((0.0,), (0.5,)), ((0.5,), (0.5,)), ((0.25, 1.0), (0.75, 0.5)))
+        if len(p) == 1 or subject.batch
+    ]
 
 
 @st.composite
 def pairs(draw: st.DrawFn, subject: Description) -> Case:
     """Target probabilities from 0, draft probabilities above 0."""
-    size, dtype = draw(st.integers(1, 4)), draw(st.sampled_from(subject.dtypes))
+    size, dtype = draw(st.integers(1, 4)) if subject.batch else 1, draw(st.sampled_from(subject.dtypes))
     p = draw(st.lists(st.integers(0, 64), min_size=size, max_size=size))
     q = draw(st.lists(st.integers(1, 64), min_size=size, max_size=size))
     return _case(dtype, [x / 64 for x in p], [x / 64 for x in q])

@@ -18,6 +18,7 @@ from specprops.suite import prop
 from specprops.trial import Trial
 from specprops.violation import Row, Violation
 from specverify.contracts import Case, array, array_of
+from specverify.subjects.replies import Value
 
 if TYPE_CHECKING:
     from specverify.subjects.subject import Description
@@ -36,14 +37,14 @@ def first(subject: Description) -> list[Case]:
     """Whole and broken counts, on few tokens."""
     dtype = subject.dtypes[0]
     return [_case(dtype, line, thres) for line, thres in (
-        ((0, 1), 0.5), ((1, 0), 0.75), ((0, 2, 1), 0.5), ((0, 1), 0.0), ((0, 1), 1.0), ((3, 1, 2, 0), 0.9), ((0, 0, 1), 0.5), ((-math.inf, 1, 0), 0.5),
+        ((0, 1), 0.5), ((1, 0), 0.75), ((0, 2, 1), 0.5), ((0, 1), 0.0), ((3, 1, 2, 0), 0.9), ((0, 0, 1), 0.5), ((-math.inf, 1, 0), 0.5),
     )]  # fmt: skip
 
 
 @st.composite
 def cases(draw: st.DrawFn, subject: Description) -> Case:
     """Thresholds in eighths and tenths."""
-    return {"logits": draw(logit_rows.batch(subject)), "thres": draw(st.sampled_from((0.0, 0.125, 0.25, 0.5, 0.75, 0.9, 0.95, 1.0)))}
+    return {"logits": draw(logit_rows.batch(subject)), "thres": draw(st.sampled_from((0.0, 0.125, 0.25, 0.5, 0.75, 0.9, 0.95)))}
 
 
 def kept(line: Sequence[float], thres: float) -> Kept:
@@ -71,6 +72,14 @@ def test_well_formed(trial: Trial, case: Case) -> None:
 def test_kept(trial: Trial, case: Case) -> None:
     thres = float(str(case["thres"]))
     judge_kept(trial, case, lambda line: kept(line, thres))
+
+
+@prop("KPF-011", "A threshold of 1 keeps one token, or is refused.", source=SOURCE, guards="hygiene", severity="advisory", after=("KPF-001",),
+      first=lambda subject: [_case(subject.dtypes[0], (0, 1), 1.0)])  # fmt: skip
+def test_threshold_of_one(trial: Trial, case: Case) -> None:
+    reply = trial.call(case)
+    if isinstance(reply, Value) and max(reply.outcome.values) == -math.inf:
+        raise Violation("A threshold of 1 empties the row.", (Row("(0, 1)", logit_rows.show(reply.outcome.values), "(-inf, 1)"),), kind="emptied")
 
 
 @prop(

@@ -32,14 +32,18 @@ def _case(dtype: str, num: Sequence[float], den: Sequence[float]) -> Case:
 
 
 def first(subject: Description) -> list[Case]:
-    """Ratios below, at and above 1, and a numerator of zero."""
-    return [_case(subject.dtypes[0], num, den) for num, den in (((0.25,), (0.5,)), ((0.5,), (0.25,)), ((0.0,), (0.5,)), ((0.5, 1.0), (0.5, 0.25)))]
+    """Ratios below, at and above 1, and a numerator of zero; several at once where a batch is declared."""
+    return [
+        _case(subject.dtypes[0], num, den)
+        for num, den in (((0.25,), (0.5,)), ((0.5,), (0.25,)), ((0.0,), (0.5,)), ((0.5, 1.0), (0.5, 0.25)))
+        if len(num) == 1 or subject.batch
+    ]
 
 
 @st.composite
 def fractions(draw: st.DrawFn, subject: Description) -> Case:
     """Probabilities over probabilities that are not zero."""
-    size, dtype = draw(st.integers(1, 4)), draw(st.sampled_from(subject.dtypes))
+    size, dtype = draw(st.integers(1, 4)) if subject.batch else 1, draw(st.sampled_from(subject.dtypes))
     num = draw(st.lists(st.integers(0, 64), min_size=size, max_size=size))
     den = draw(st.lists(st.integers(1, 64), min_size=size, max_size=size))
     return _case(dtype, [x / 64 for x in num], [x / 64 for x in den])

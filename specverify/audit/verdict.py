@@ -16,7 +16,7 @@ RESOLUTION = 0.15
 LAWS = f" Laws were judged by sampling; a shift of total variation {RESOLUTION:g} that is spread over the outcomes of a tested case is found with probability 99 %."
 
 OWN = {
-    "lossless": {"joint", "position", "support"},
+    "lossless": {"joint", "position", "support", "greedy"},
     "greedy-exact": {"greedy"},
     "pathwise": {"pathwise"},
     "bitwise": {"bitwise"},

@@ -19,7 +19,7 @@ ROOMS = {
     "observe": {"stats", "subjects", "contracts", "law"},
     "audit": {"observe", "faults", "subjects", "contracts", "law"},
     "report": {"audit"},
-    "cli": {"audit", "report", "subjects", "contracts", "faults"},
+    "cli": {"audit", "report", "subjects", "contracts", "faults", "gallery"},
     "plugin": {"audit", "report", "subjects", "contracts", "scheduler"},
     "scheduler": set(),
     "gallery": set(),

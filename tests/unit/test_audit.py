@@ -272,3 +272,24 @@ def test_list_of_something_unknown() -> None:
     done = subprocess.run([sys.executable, "-m", "specverify", "list", "CHN-999"], capture_output=True, text=True)
     assert done.returncode == 2
     assert "Did you mean" in done.stderr
+
+
+def test_doctor_tells_how_to_make_a_gallery_entrys_environment() -> None:
+    done = subprocess.run([sys.executable, "-m", "specverify", "doctor", "gallery:lucidrains"], capture_output=True, text=True)
+    assert "python3 -m venv .venv-lucidrains && .venv-lucidrains/bin/pip install torch numpy speculative-decoding==0.2.0" in done.stdout
+    assert "specverify audit gallery:lucidrains --python .venv-lucidrains/bin/python" in done.stdout
+    assert done.returncode == 3
+    assert "No module named 'speculative_decoding'" in done.stderr
+
+
+def test_doctor_shows_what_a_subject_says_of_itself(project: Callable) -> None:
+    done = subprocess.run([sys.executable, "-m", "specverify", "doctor", str(project(PADS))], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "pad_path" in done.stdout
+
+
+def test_every_gallery_entry_has_its_packages() -> None:
+    from specverify.audit.arguments import gallery
+    from specverify.gallery import PACKAGES
+
+    assert set(PACKAGES) == set(gallery())

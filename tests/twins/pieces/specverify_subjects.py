@@ -41,38 +41,52 @@ def res_in_place(p, q):
     return p / (p.sum() + 1e-8)
 
 
-@sv.subject("ratio", dtypes=("float64", "float32"), conventions={"eps": 1e-10})
+@sv.subject("ratio", batch=True, dtypes=("float64", "float32"), conventions={"eps": 1e-10})
 def rat_least_denominator(num, den):
     return num / den.clamp(min=1e-10)
 
 
-@sv.subject("ratio", arrays="list", dtypes=("float64",))
+@sv.subject("ratio", batch=True, arrays="list", dtypes=("float64",))
 def rat_zero_for_zero(num, den):
     return [a / b if b else 0.0 for a, b in zip(num, den, strict=True)]
 
 
-@sv.subject("ratio")
+@sv.subject("ratio", batch=True)
 def rat_plain(num, den):
     """No guard at all: NaN for 0/0, which no lawful caller sends."""
     return num / den
 
 
-@sv.subject("ratio", dtypes=("float32", "bfloat16"))
+@sv.subject("ratio", batch=True, dtypes=("float32", "bfloat16"))
 def rat_reciprocal(num, den):
     return num * den.reciprocal()
 
 
-@sv.subject("accept_probability", dtypes=TORCH)
+@sv.subject("ratio", conventions={"eps": 1e-10})
+def rat_one_number(num, den):
+    """Python's own max takes one number at a time."""
+    return num / max(den, 1e-10)
+
+
+@sv.subject("keep_fraction")
+def kpf_may_empty(logits, thres):
+    """Keeps none at a threshold of 1."""
+    k = math.ceil((1 - thres) * len(logits))
+    values, places = logits.topk(k)
+    return torch.full_like(logits, -math.inf).scatter(-1, places, values)
+
+
+@sv.subject("accept_probability", batch=True, dtypes=TORCH)
 def acc_clamp(p_x, q_x):
     return (p_x / q_x).clamp(max=1)
 
 
-@sv.subject("accept_probability", dtypes=("float64", "float32"))
+@sv.subject("accept_probability", batch=True, dtypes=("float64", "float32"))
 def acc_logs(p_x, q_x):
     return torch.exp((p_x.double().log() - q_x.double().log()).clamp(max=0))
 
 
-@sv.subject("accept_probability", arrays="list", dtypes=("float64",))
+@sv.subject("accept_probability", batch=True, arrays="list", dtypes=("float64",))
 def acc_without_division(p_x, q_x):
     return [1.0 if a >= b else a / b for a, b in zip(p_x, q_x, strict=True)]
 
