@@ -35,7 +35,10 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
             request = read_frame(requests)
         except BrokenPipe:
             return
-        write_frame(replies, answer(request, bound))  # type: ignore[arg-type]
+        if not isinstance(request, dict):
+            return
+        name = request.pop("id", None)
+        write_frame(replies, {**answer(request, bound), "id": name})
 
 
 def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[str, object]:

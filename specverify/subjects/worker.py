@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import select
 import signal
 import subprocess
@@ -135,11 +136,21 @@ class Worker:
         self._output = Output(self._process.stdout)
 
     def _ask(self, message: Mapping[str, object], seconds: float) -> dict[str, Any]:
+        name = secrets.token_hex(8)
         try:
-            write_frame(self._requests, message)
+            write_frame(self._requests, {**message, "id": name})
         except OSError:
             raise self._gone() from None
-        return self._receive(seconds)
+        reply = self._receive(seconds)
+        if reply.pop("id", None) != name:
+            self._process_wrote_into_the_pipe()
+        return reply
+
+    def _process_wrote_into_the_pipe(self) -> None:
+        """A frame that is not the answer to our request: the subject has found the pipe, and nothing that comes out of it counts."""
+        output = self.output()
+        self.close()
+        raise WorkerGone("wrote into the worker's own pipe", output)
 
     def _receive(self, seconds: float) -> dict[str, Any]:
         assert self._process is not None

@@ -31,7 +31,7 @@ WORKER_SIDE = [
     "subjects/domain.py", "subjects/draws.py", "subjects/frames.py", "subjects/serve.py", "subjects/trial.py", "faults", "gallery",
 ]  # fmt: skip
 """What runs in the subject's interpreter: the standard library alone, torch, numpy and transformers where present, Python 3.10."""
-SUBJECTS_WORLD = {"torch", "numpy", "transformers"}
+SUBJECTS_WORLD = {"torch", "numpy", "transformers", "speculative_decoding", "flashspec"}
 
 
 def imports(path: Path) -> Iterator[tuple[str, bool]]:

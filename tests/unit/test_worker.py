@@ -74,6 +74,103 @@ def bad(subjects: Callable[..., dict[str, Subject]]) -> dict[str, Subject]:
     return subjects(MISBEHAVING, limits=Limits(call_seconds=1.5))
 
 
+INTRUDING = """
+import json, os, random, stat, struct, threading, time
+import specverify as sv
+
+@sv.subject("sample", arrays="list")
+def good(probs):
+    return random.choices(range(len(probs)), probs)[0]
+
+def is_pipe(fd):
+    try:
+        return stat.S_ISFIFO(os.fstat(fd).st_mode)
+    except OSError:
+        return False
+
+def pipes():
+    return [fd for fd in range(3, 64) if is_pipe(fd)]
+
+@sv.subject("sample", arrays="list")
+def closes(probs):
+    for fd in pipes():
+        os.close(fd)
+    return 0
+
+@sv.subject("sample", arrays="list")
+def writes(probs):
+    for fd in pipes():
+        try:
+            os.write(fd, b"hello, this is no frame at all, but long enough to be read as one")
+        except OSError:
+            pass
+    return 0
+
+@sv.subject("sample", arrays="list")
+def forges(probs):
+    text = json.dumps({"replies": [{"is": "value", "value": 1}]}).encode()
+    for fd in pipes():
+        try:
+            os.write(fd, struct.pack("<II", len(text), 0) + text)
+        except OSError:
+            pass
+    return 0
+
+@sv.subject("sample", arrays="list")
+def prints_for_ever(probs):
+    while True:
+        print("x" * 1000)
+
+@sv.subject("sample", arrays="list")
+def moves(probs):
+    os.chdir("/")
+    return 0
+
+@sv.subject("sample", arrays="list")
+def threads(probs):
+    threading.Thread(target=time.sleep, args=(3600,)).start()
+    return 0
+
+@sv.subject("sample", arrays="list")
+def patches(probs):
+    random.random = lambda: 0.0
+    return 0
+
+@sv.subject("sample", arrays="list")
+def leaves_a_child(probs):
+    child = os.fork()
+    if child == 0:
+        time.sleep(3600)
+    return 0
+"""
+
+INTRUSIONS = [
+    ("closes", Died), ("writes", Died), ("forges", Died), ("prints_for_ever", TimedOut), ("moves", Value), ("threads", Value), ("patches", Value),
+    ("leaves_a_child", Value),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "kind"), INTRUSIONS, ids=[name for name, _ in INTRUSIONS])
+def test_intrusions_end_with_themselves(subjects: Callable[..., dict[str, Subject]], name: str, kind: type) -> None:
+    s = subjects(INTRUDING, limits=Limits(call_seconds=1.5))
+    assert isinstance(s[name].call(SMOKE), kind)
+    s[name].worker.close()
+    drawn = s["good"].sample(SMOKE, 100, key=1)
+    assert isinstance(drawn, Sampled)
+    assert len(drawn.counts) == 3
+
+
+def test_no_child_outlives_its_worker(subjects: Callable[..., dict[str, Subject]]) -> None:
+    s = subjects(INTRUDING)
+    s["leaves_a_child"].call(SMOKE)
+    group = s["good"].worker._process.pid
+    s["good"].worker.close()
+    running = [
+        line for line in subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True).stdout.splitlines() if line.split()[0] == str(group)
+    ]
+    assert not [line for line in running if "Z" not in line]
+
+
 EXPECTED = [
     ("raises", Raised("KeyError", "'no\\nsuch'", "")),
     ("exits", Raised("SystemExit", "enough", "")),
