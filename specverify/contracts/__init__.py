@@ -18,7 +18,8 @@ from specverify.contracts import (
 from specverify.contracts.arrays import Array, array, recast
 from specverify.contracts.base import Case, Contract, Malformed, Parameter, Stream, array_of, digest
 from specverify.contracts.families import Family, expand
-from specverify.errors import unknown
+from specverify.contracts.signatures import PLANNED, Signature
+from specverify.errors import SpecverifyError, unknown
 
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path,
@@ -31,11 +32,14 @@ CONTRACTS: dict[str, Contract] = {module.CONTRACT.name: module.CONTRACT for modu
 
 def contract(name: str) -> Contract:
     """The contract of that name, or SpecverifyError with the nearest one."""
+    if name in PLANNED:
+        signature = f"{name}({', '.join(PLANNED[name].parameters)})"
+        raise SpecverifyError(f"The contract {signature} is settled but not in this version.", hint="`specverify list contracts` shows those that are.")
     if name not in CONTRACTS:
         raise unknown("contract", name, CONTRACTS)
     return CONTRACTS[name]
 
 
 __all__ = [
-    "CONTRACTS", "Array", "Case", "Contract", "Family", "Malformed", "Parameter", "Stream", "array", "array_of", "contract", "digest", "expand", "recast",
+    "CONTRACTS", "PLANNED", "Array", "Case", "Contract", "Family", "Malformed", "Parameter", "Signature", "Stream", "array", "array_of", "contract", "digest", "expand", "recast",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 import pytest
 
-from specverify.contracts import CONTRACTS, Malformed, array, contract, digest
+from specverify.contracts import CONTRACTS, PLANNED, Malformed, array, contract, digest
 from specverify.errors import SpecverifyError
 
 ROW = array("float32", (2,), (0.5, 0.5))
@@ -112,3 +112,14 @@ def test_the_stream_of_a_step_draws_from_q_and_completes_from_p() -> None:
     assert stream.finish(rng, drawn, (0,)) == ((1,), 0, (0, 0))
     assert stream.finish(rng, drawn, (1, 0)) == ((1,), 1, (1, 0))
     assert stream.finish(rng, drawn, ("raised", "ValueError")) == ("raised", "ValueError")
+
+
+def test_planned_contracts_are_told_from_unknown_ones() -> None:
+    with pytest.raises(SpecverifyError, match=r"verify_tree\(p, q, parents, tokens\) is settled but not in this version"):
+        contract("verify_tree")
+
+
+def test_names_and_prefixes_do_not_clash() -> None:
+    assert not set(PLANNED) & set(CONTRACTS)
+    assert not {one.prefix for one in PLANNED.values()} & {one.prefix for one in CONTRACTS.values()}
+    assert len({one.prefix for one in CONTRACTS.values()}) == len(CONTRACTS)

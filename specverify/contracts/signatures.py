@@ -1,0 +1,60 @@
+"""The signatures of all contracts that are still to come, settled as data: names, prefixes, parameters, outcome. Nothing here is callable."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a contract will look like.
+
+    Attributes:
+        name: of the contract.
+        prefix: of its properties' ids.
+        parameters: names, in the order of the call.
+        returns: the outcome, as text with its shape.
+        part: A pieces, B steps, C trees, D state, E retrieval, F generation.
+    """
+
+    name: str
+    prefix: str
+    parameters: tuple[str, ...]
+    returns: str
+    part: str
+
+
+def _of(part: str, name: str, prefix: str, parameters: str, returns: str) -> Signature:
+    return Signature(name, prefix, tuple(parameters.split()), returns, part)
+
+
+PLANNED: dict[str, Signature] = {
+    one.name: one
+    for one in (
+        _of("A", "rotate_half", "ROT", "x", "(..., D)"),
+        _of("A", "rotary", "ROT", "q k cos sin positions", "q and k, rotated"),
+        _of("A", "repeat_kv", "RKV", "kv n", "(B, H n, T, D)"),
+        _of("A", "seeding", "SED", "seed draw", "the draws"),
+        _of("A", "helper", "HLP", "", "whatever the function promises"),
+        _of("B", "draft_and_verify", "DRV", "target draft prefix gamma", "tokens (n + 1,), q reported (gamma, V)"),
+        _of("B", "verify_batch", "BAT", "p q draft lengths", "B rows of token ids, (n + 1,) each"),
+        _of("B", "verify_packed", "PCK", "batch", "rows of token ids, one per request"),
+        _of("B", "verify_tree_lcrs", "TRE", "batch", "rows of token ids, one per request"),
+        _of("C", "tree_buffers", "TRB", "paths", "mask (n, n), positions (n,), retrieve (m, depth)"),
+        _of("C", "build_tree", "TRB", "parents selected", "mask, positions, first child, next sibling"),
+        _of("C", "verify_tree_greedy", "TRG", "logits parents tokens", "path of node indices, next token"),
+        _of("C", "verify_tree", "TRE", "p q parents tokens", "path of node indices, next token"),
+        _of("D", "kv_cache", "KVC", "capacity", "an object with append, length, rollback, select, reset, rows"),
+        _of("D", "prefill", "PRE", "model tokens chunks", "logits (T, V)"),
+        _of("D", "recurrent_state", "REC", "", "an object with advance, rollback, state"),
+        _of("E", "retriever", "RTR", "corpus context n_min n_max m budget", "[(ids, weight), …]"),
+        _of("F", "generate", "GEN", "prompt target draft gamma max_new_tokens temperature top_k top_p eos seed", "new token ids"),
+        _of("F", "drafter", "DRF", "context", "tokens, q or none"),
+        _of("F", "session", "SES", "", "an object with begin, draft, accept, state"),
+        _of("F", "grammar_mask", "GRM", "state drafts", "mask (gamma + 1, V)"),
+        _of("F", "logprobs", "LGP", "tokens", "log-probabilities, one per token"),
+        _of("F", "processed_rows", "PRC", "logits prefix draft parameters", "p (gamma + 1, V)"),
+        _of("F", "vocab_map", "VOC", "draft_ids", "target ids"),
+    )
+}
+"""By name. Declaring one is refused with the sentence that it is not in this version."""
