@@ -166,7 +166,7 @@ class Judgement:
         elif found is not None:
             self._report(found)
         else:
-            self._end("ok")
+            self._end("ok", self.trial.remark)
 
     def _judged(self) -> tuple[Suspect | None, Undecided | None]:
         """What was found, or why there is no answer; an error of our own is recorded before it goes on."""

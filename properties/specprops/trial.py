@@ -37,6 +37,7 @@ class Trial:
         self.draws = 0
         self.injected = False
         self.asked_law = False
+        self.remark = ""
         self.last: Observed | None = None
 
     @property
@@ -78,6 +79,15 @@ class Trial:
         _enough_memory(seen)
         if seen.log_e >= FLAG:
             raise statistical_violation(question, seen)
+
+    def look(self, case: Case, question: Question) -> Observed:
+        """The screen's draws of a case, to be described and not judged."""
+        seen = observe.law(self._bench.subject, case, question, run_key=f"{self._run_key}/{self._id}", draws=self._bench.settings.screen)
+        if isinstance(seen, Unobserved):
+            self._answered(seen.reply)
+        assert isinstance(seen, Observed)
+        self.draws += seen.drawn
+        return seen
 
     def confirm(self, case: Case, question: Question) -> observe.Confirmed | Unobserved:
         """Ask again on fresh streams, against the threshold of the run; the end of the process is a violation here too."""

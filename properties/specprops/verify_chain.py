@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hypothesis import strategies as st
 
-from specprops import rows
+from specprops import rows, rules
 from specprops.boundary import at_the_bounds
 from specprops.hygiene import inputs_unchanged
 from specprops.suite import prop
 from specprops.trial import Trial
+from specprops.violation import Row, Violation
 from specverify.contracts import Array, Case, Family, array, array_of
 from specverify.contracts.arrays import EPS
 from specverify.law import Outcome, product_law
+from specverify.observe import Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -195,6 +197,25 @@ def test_boundary_draws(trial: Trial, case: Case) -> None:
         return f"token {zero[0][1]} of target probability zero is emitted at position {zero[0][0]}" if zero else None
 
     at_the_bounds(trial, case, wrong)
+
+
+def telling(subject: Description) -> list[Case]:
+    """Rows under which the rules accept different lengths: 10/9 tokens a block by the standard rule, 11/9 by block verification."""
+    dtype = rows.wide(subject)[:1] or subject.dtypes[:1]
+    return [_case(dtype[0], [(1 / 3, 2 / 3)] * 3, [(2 / 3, 1 / 3)] * 2)]
+
+
+@prop("CHN-012", "The rule that is declared is the rule that is followed; without a declaration it is inferred and told.", source="contracts, Which rule?; theory S4, S9",
+      guards="efficiency", severity="advisory", after=("CHN-008",), first=telling, applies=rows.needs_wide)  # fmt: skip
+def test_rule(trial: Trial, case: Case) -> None:
+    p, q = _rows(case, "p"), _rows(case, "q")
+    question = Question(rules.standard(p, q), lambda outcome: (outcome[1], outcome[2]))
+    rule = rules.inferred(trial.look(case, question), p, q)
+    told = f"it follows the rule {rule}" if rule else "it follows no rule that is known here"
+    trial.remark = told
+    declared = trial.subject.rule
+    if declared is not None and rule != declared:
+        raise Violation(f"The subject declares the rule {declared}; {told}.", (Row("rule", rule or "unknown", declared),), kind="rule")
 
 
 def on_draws(predicate: Callable[[Draw], bool]) -> Callable[[Outcome], bool]:
