@@ -30,6 +30,7 @@ from specverify.subjects.source import Source
 
 PLAN = "plan.json"
 LOG = "pytest.log"
+JUNIT = "junit.xml"
 INI = Path(__file__).with_name("pytest.ini")
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 10
@@ -131,7 +132,18 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 def _command(folder: Path, packages: list[str], processes: int) -> list[str]:
     spread = ["-n", str(processes)] if processes > 1 else ["-p", "no:xdist"]
-    where = ["-c", str(INI), "--rootdir", str(Path.cwd()), "--specverify-plan", str(folder / PLAN), "--specverify-run", str(folder)]
+    where = [
+        "-c",
+        str(INI),
+        "--rootdir",
+        str(Path.cwd()),
+        "--specverify-plan",
+        str(folder / PLAN),
+        "--specverify-run",
+        str(folder),
+        "--junitxml",
+        str(folder / JUNIT),
+    ]
     return [sys.executable, "-m", "pytest", "--noconftest", *where, *spread, "-q", "--pyargs", *packages]
 
 

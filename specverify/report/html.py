@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,18 @@ def render(found: list[Record]) -> str:
         loader=jinja2.PackageLoader("specverify.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.globals.update(
-        counts=counts_text, evidence=evidence_text, tone=lambda v: TONE.get(v.exit_code, "open"), untested=untested, always=ALWAYS_UNTESTED
+        percent=percent, counts=counts_text, evidence=evidence_text, tone=lambda v: TONE.get(v.exit_code, "open"), untested=untested, always=ALWAYS_UNTESTED
     )
     return environment.get_template(TEMPLATE).render(page=_page(found))
+
+
+def percent(text: str) -> float | None:
+    """A probability as a bar's length, from the text that is shown: "3/8", "0.564"; none if it is no probability."""
+    try:
+        value = float(Fraction(text))
+    except (ValueError, ZeroDivisionError):
+        return None
+    return round(100 * value, 1) if 0 <= value <= 1 else None
 
 
 def untested(verdict: Verdict) -> list[PropertyRecord]:

@@ -9,7 +9,7 @@ import msgspec
 from specverify.audit import records
 from specverify.audit.records import CaseRecord, Finding, Footer, Header, Line, PropertyRecord, Record, Statistics, SubjectRecord
 from specverify.contracts import array
-from specverify.report.html import render
+from specverify.report.html import percent, render
 
 HEADER = Header(
     1, "0.1.0", "1", "run", ("./x",), "key", 1e-6, 20_000, 3, ("grid",), "2026-01-01T00:00:00+00:00", "3.11", "here", "specverify audit ./x --fail-on grid"
@@ -98,6 +98,13 @@ def test_it_says_what_the_records_say() -> None:
         "exit code 1",
     ):
         assert words in shown, words
+
+
+def test_found_and_right_stand_as_bars_where_they_are_probabilities() -> None:
+    html = render(RUN)
+    assert 'style="width:56.4%"' in html
+    assert 'style="width:37.5%"' in html
+    assert [percent(text) for text in ("3/8", "0.564", "1e-07", "nan", "[-1]", "2", "unchanged")] == [37.5, 56.4, 0.0, None, None, None, None]
 
 
 def test_what_a_subject_says_stays_text() -> None:
