@@ -99,14 +99,14 @@ def test_well_formed(trial: Trial, case: Case) -> None:
 @prop("CHN-002", "All tokens but the last are the first draft tokens.", source="theory S12a", guards="well-formed", statistical=True, after=("CHN-001",),
       first=first, cases=tables, limit=15)  # fmt: skip
 def test_accepted_prefix(trial: Trial, case: Case) -> None:
-    trial.holds(case, on_draws(lambda d: d.tokens[: d.n] == d.draft[: d.n]), "Tokens before the last differ from the draft")
+    trial.holds(case, on_draws(keeps_prefix), "Tokens before the last differ from the draft")
 
 
 @prop("CHN-003", "A token that the target gives probability zero is never emitted.", source="theory S12c", guards="support", statistical=True,
       after=("CHN-001",), first=first, cases=tables, limit=25)  # fmt: skip
 def test_support(trial: Trial, case: Case) -> None:
     p = _rows(case, "p")
-    trial.holds(case, on_draws(lambda d: all(p[i][t] > 0 for i, t in enumerate(d.tokens[: d.n + 1]))), "A token of target probability zero is emitted")
+    trial.holds(case, on_draws(lambda d: keeps_support(p, d)), "A token of target probability zero is emitted")
 
 
 def boundary(subject: Description) -> list[Case]:
@@ -182,7 +182,7 @@ def test_large_vocabulary(trial: Trial, case: Case) -> None:
     p = _rows(case, "p")
 
     def keeps(d: Draw) -> bool:
-        return d.tokens[: d.n] == d.draft[: d.n] and all(p[i][t] > 0 for i, t in enumerate(d.tokens[: d.n + 1]))
+        return keeps_prefix(d) and keeps_support(p, d)
 
     trial.holds(case, on_draws(keeps), "The prefix or the support is not kept", draws=50)
 
@@ -191,12 +191,7 @@ def test_large_vocabulary(trial: Trial, case: Case) -> None:
       source="theory S12c, C6, C7; faults B030, B073", guards="support", severity="grid", after=("CHN-001", "CHN-003"), first=boundary)  # fmt: skip
 def test_boundary_draws(trial: Trial, case: Case) -> None:
     p = _rows(case, "p")
-
-    def wrong(tokens: Outcome) -> str | None:
-        zero = [(i, token) for i, token in enumerate(tokens) if p[i][token] == 0]
-        return f"token {zero[0][1]} of target probability zero is emitted at position {zero[0][0]}" if zero else None
-
-    at_the_bounds(trial, case, wrong)
+    at_the_bounds(trial, case, lambda tokens: impossible_token(p, tokens))
 
 
 def telling(subject: Description) -> list[Case]:
@@ -216,6 +211,22 @@ def test_rule(trial: Trial, case: Case) -> None:
     declared = trial.subject.rule
     if declared is not None and rule != declared:
         raise Violation(f"The subject declares the rule {declared}; {told}.", (Row("rule", rule or "unknown", declared),), kind="rule")
+
+
+def keeps_prefix(d: Draw) -> bool:
+    """Whether all tokens but the last are the first draft tokens (theory S12a)."""
+    return d.tokens[: d.n] == d.draft[: d.n]
+
+
+def keeps_support(p: Sequence[Sequence[float]], d: Draw) -> bool:
+    """Whether every emitted token has a target probability (theory S12c)."""
+    return impossible_token(p, d.tokens[: d.n + 1]) is None
+
+
+def impossible_token(p: Sequence[Sequence[float]], tokens: Outcome) -> str | None:
+    """The first token of target probability zero, in words, or none."""
+    zero = [(i, token) for i, token in enumerate(tokens) if p[i][token] == 0]
+    return f"token {zero[0][1]} of target probability zero is emitted at position {zero[0][0]}" if zero else None
 
 
 def on_draws(predicate: Callable[[Draw], bool]) -> Callable[[Outcome], bool]:

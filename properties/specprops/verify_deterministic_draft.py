@@ -13,9 +13,9 @@ from specprops.boundary import at_the_bounds
 from specprops.hygiene import inputs_unchanged
 from specprops.suite import prop
 from specprops.trial import Trial
-from specprops.verify_chain import Draw, on_draws
+from specprops.verify_chain import Draw, impossible_token, keeps_prefix, keeps_support, on_draws
 from specverify.contracts import Case, array, array_of
-from specverify.law import Outcome, product_law
+from specverify.law import product_law
 
 if TYPE_CHECKING:
     from specverify.subjects.subject import Description
@@ -64,14 +64,14 @@ def test_well_formed(trial: Trial, case: Case) -> None:
 @prop("DET-002", "All tokens but the last are the first draft tokens.", source="theory S12a", guards="well-formed", statistical=True, after=("DET-001",),
       first=first, cases=tables, limit=15)  # fmt: skip
 def test_accepted_prefix(trial: Trial, case: Case) -> None:
-    trial.holds(case, on_draws(lambda d: d.tokens[: d.n] == d.draft[: d.n]), "Tokens before the last differ from the draft")
+    trial.holds(case, on_draws(keeps_prefix), "Tokens before the last differ from the draft")
 
 
 @prop("DET-003", "A token that the target gives probability zero is never emitted.", source="theory S12c", guards="support", statistical=True,
       after=("DET-001",), first=first, cases=tables, limit=25)  # fmt: skip
 def test_support(trial: Trial, case: Case) -> None:
     p = list(array_of(case, "p").rows())
-    trial.holds(case, on_draws(lambda d: all(p[i][t] > 0 for i, t in enumerate(d.tokens[: d.n + 1]))), "A token of target probability zero is emitted")
+    trial.holds(case, on_draws(lambda d: keeps_support(p, d)), "A token of target probability zero is emitted")
 
 
 @prop("DET-008", "For every draft the emitted tokens completed from p follow the product of p's rows.", source=SOURCE, guards="joint", statistical=True,
@@ -90,9 +90,4 @@ def test_inputs_unchanged(trial: Trial, case: Case) -> None:
       guards="support", severity="grid", after=("DET-001", "DET-003"), first=first)  # fmt: skip
 def test_boundary_draws(trial: Trial, case: Case) -> None:
     p = list(array_of(case, "p").rows())
-
-    def wrong(tokens: Outcome) -> str | None:
-        zero = [(i, token) for i, token in enumerate(tokens) if p[i][token] == 0]
-        return f"token {zero[0][1]} of target probability zero is emitted at position {zero[0][0]}" if zero else None
-
-    at_the_bounds(trial, case, wrong)
+    at_the_bounds(trial, case, lambda tokens: impossible_token(p, tokens))
