@@ -2,43 +2,67 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 import msgspec
 
-from specverify.audit.records import CaseRecord, Finding, Footer, Header, PropertyRecord, Record, SubjectRecord
-from specverify.audit.verdict import Verdict, verdicts
+from specverify.audit.records import CaseRecord, Finding, Footer, Header, Record, SubjectRecord
+from specverify.audit.verdict import RESOLUTION, Verdict, exit_code, verdicts
+from specverify.report.evidence import Bar, p_values, strongest
+from specverify.report.findings import Chapter, chapters
+from specverify.report.gaps import ALWAYS_UNTESTED, Gap, answered, gaps
+from specverify.report.guarantees import Rung, Standing, rungs, standings
+from specverify.report.marks import Mark, verdict_mark
+from specverify.report.matrix import Matrix, matrices
 from specverify.report.summary import counts_text
-from specverify.report.text import evidence_text, power_of_ten
+from specverify.report.text import evidence_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TEMPLATE = "report.html.j2"
-UNTESTED = ("not applicable", "blocked", "inconclusive", "lost", "unconfirmed")
-TONE = {0: "good", 1: "bad"}
-ALWAYS_UNTESTED = (
-    "exact laws: every law here is judged by sampling; a fault whose total variation is far below the draws' resolution is not seen",
-    "whole generation loops, caches, trees, batches and servers: this version judges pieces, filters and steps of one chain",
-)
-LARGEST_EMBEDDED = 200_000
-"""Bytes of embedded data; beyond it the page points to events.jsonl, so that the file stays under 500 kB."""
+FEW = 4
+"""Subjects whose verdicts and ladders fit side by side at the top; more get an index there, and their verdicts further down."""
+LARGEST = 490_000
+"""Bytes of a page with its embedded data; what does not fit is left to events.jsonl."""
+CARDS = (200, 100, 50, 20, 0)
+"""Findings that are shown whole; the first number that keeps the page within `LARGEST`. The others have a line each."""
+MISSING = '"see events.jsonl"'
 
 
 @dataclass(frozen=True)
 class Page:
-    """What the template shows; every value is plain text or a record."""
+    """What the template shows; every value is plain text, a record or a small table."""
 
     header: Header
-    verdicts: list[Verdict]
     footer: Footer | None
-    strongest: dict[str, str]
-    data: str
+    verdicts: list[Verdict]
+    title: str
+    mark: Mark
+    total: str
+    rungs: tuple[Rung, ...]
+    standings: list[list[Standing]]
+    chapters: list[Chapter]
+    matrices: list[Matrix]
+    gaps: list[Gap]
+    answered: tuple[int, int]
+    strongest: dict[tuple[str, str], str]
+    p_values: list[Bar]
+    data: str = MISSING
 
-    def has(self, severity: str) -> bool:
-        """Whether there is a finding of that severity."""
-        return any(verdict.having(severity) for verdict in self.verdicts)
+    @property
+    def many(self) -> bool:
+        """Whether the run gets an index."""
+        return len(self.verdicts) > FEW
+
+    @property
+    def places(self) -> dict[str, int]:
+        """A subject's name to the number of its verdict."""
+        return {verdict.subject.subject: number for number, verdict in enumerate(self.verdicts, 1)}
 
 
 def write_html(found: list[Record], path: Path) -> None:
@@ -47,14 +71,14 @@ def write_html(found: list[Record], path: Path) -> None:
 
 
 def render(found: list[Record]) -> str:
-    """The page's text."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("specverify.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    environment.globals.update(
-        percent=percent, counts=counts_text, evidence=evidence_text, tone=lambda v: TONE.get(v.exit_code, "open"), untested=untested, always=ALWAYS_UNTESTED
-    )
-    return environment.get_template(TEMPLATE).render(page=_page(found))
+    """The page's text, with as much of the run's data in it as there is room for."""
+    template, room = _environment().get_template(TEMPLATE), -1
+    for cards in CARDS:
+        page = _page(found, cards)
+        room = LARGEST - len(template.render(page=page).encode())
+        if room >= 0:
+            break
+    return template.render(page=replace(page, data=_embedded(found, room)))
 
 
 def percent(text: str) -> float | None:
@@ -66,33 +90,42 @@ def percent(text: str) -> float | None:
     return round(100 * value, 1) if 0 <= value <= 1 else None
 
 
-def untested(verdict: Verdict) -> list[PropertyRecord]:
-    """The properties that give no answer about a subject."""
-    return [row for row in verdict.properties if row.status in UNTESTED]
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("specverify.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.tests["probability"] = lambda text: percent(text) is not None
+    environment.globals.update(percent=percent, counts=counts_text, evidence=evidence_text, mark_of=verdict_mark, always=ALWAYS_UNTESTED, resolution=RESOLUTION)
+    return environment
 
 
-def _page(found: list[Record]) -> Page:
+def _page(found: list[Record], cards: int) -> Page:
     header = next(record for record in found if isinstance(record, Header))
-    subjects = [record for record in found if isinstance(record, SubjectRecord)]
     footer = next((record for record in found if isinstance(record, Footer)), None)
-    kept = [record for record in found if not isinstance(record, CaseRecord)]
-    return Page(header, verdicts(subjects, found), footer, _strongest(found), _embedded(kept))
+    given = verdicts([record for record in found if isinstance(record, SubjectRecord)], found)
+    ladder = rungs(given)
+    return Page(
+        header, footer, given, _title(header), verdict_mark(exit_code(given)), _total(given), ladder, [standings(verdict, ladder) for verdict in given],
+        list(chapters(given, cards)), list(matrices(given)), gaps(given), answered(given), strongest(found), p_values(found),
+    )  # fmt: skip
 
 
-def _strongest(found: list[Record]) -> dict[str, str]:
-    """Subject and property to the largest e-value among its screens: how near a pass came to being suspect."""
-    largest: dict[str, float] = {}
-    for record in found:
-        if isinstance(record, CaseRecord) and record.statistics is not None:
-            key = f"{record.subject} {record.property}"
-            largest[key] = max(largest.get(key, record.statistics.log_e), record.statistics.log_e)
-    return {key: power_of_ten(value) for key, value in largest.items()}
+def _title(header: Header) -> str:
+    shown, more = header.arguments[:FEW], len(header.arguments) - FEW
+    return " ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
-def _embedded(kept: list[Any]) -> str:
-    """The records as JSON that is safe inside a script element: no "<" stands in it."""
+def _total(given: list[Verdict]) -> str:
+    """Such as "2 broken · 30 upheld", of the run's subjects."""
+    counts = Counter(verdict_mark(verdict.exit_code).word for verdict in given)
+    return " · ".join(f"{counts[word]} {word}" for word in ("broken", "not decided", "upheld") if counts[word])
+
+
+def _embedded(found: list[Record], room: int) -> str:
+    """The records as JSON that is safe inside a script element: no "<" stands in it. Cases are left out, findings too where they do not fit."""
+    kept: list[Any] = [record for record in found if not isinstance(record, CaseRecord)]
     for records in (kept, [record for record in kept if not isinstance(record, Finding)]):
         text = msgspec.json.encode(records).decode().replace("<", "\\u003c")
-        if len(text) <= LARGEST_EMBEDDED:
+        if len(text.encode()) <= room:
             return text
-    return '"see events.jsonl"'
+    return MISSING

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specverify.audit.records import Finding, PropertyRecord
+from specverify.report.marks import STATUSES
 
 if TYPE_CHECKING:
     from specverify.audit.records import Record
@@ -28,16 +29,5 @@ def summary(found: list[Record]) -> list[str]:
 
 def counts_text(rows: list[PropertyRecord]) -> str:
     """Such as "5 ok · 1 FAILED · 2 blocked": statuses in a fixed order, those that occur."""
-    names = {
-        "ok": "ok",
-        "failed": "FAILED",
-        "grid": "grid effect",
-        "advisory": "advisory",
-        "unconfirmed": "not confirmed",
-        "inconclusive": "inconclusive",
-        "lost": "lost",
-        "blocked": "blocked",
-        "not applicable": "not applicable",
-    }
-    counts = {status: sum(row.status == status for row in rows) for status in names}
-    return " · ".join(f"{count} {names[status]}" for status, count in counts.items() if count)
+    counts = {status: sum(row.status == status for row in rows) for status in STATUSES}
+    return " · ".join(f"{count} {STATUSES[status].word}" for status, count in counts.items() if count)
