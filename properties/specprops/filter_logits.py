@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from specprops import logit_rows
+from specprops import filter_order, logit_rows
+from specprops.filter_order import Filters, Seen
 from specprops.hygiene import inputs_unchanged, twice_the_same
 from specprops.logit_rows import Kept
 from specprops.suite import prop
@@ -37,7 +38,7 @@ def first(subject: Description) -> list[Case]:
 
 @st.composite
 def cases(draw: st.DrawFn, subject: Description) -> Case:
-    """One filter at a time; the order of two is another matter."""
+    """One filter at a time."""
     logits = draw(logit_rows.batch(subject))
     v = logits.shape[-1]
     k = draw(st.integers(1, v + 1))
@@ -48,8 +49,27 @@ def cases(draw: st.DrawFn, subject: Description) -> Case:
     )
 
 
+def together(subject: Description) -> list[Case]:
+    """Rows that tell the orders apart; where batches are declared, two of them in one."""
+    single = [_case(subject.dtypes[0], line, k, p) for line, k, p in filter_order.TELLING]
+    return [*single, {**single[-1], "logits": filter_order.pair(subject.dtypes[0])}] if subject.batch else single
+
+
+@st.composite
+def both(draw: st.DrawFn, subject: Description) -> Case:
+    """Both filters at once."""
+    logits = draw(logit_rows.batch(subject))
+    k, p = draw(filter_order.parameters(logits.shape[-1]))
+    return {"logits": logits, "top_k": k, "top_p": p}
+
+
+def all_cases(subject: Description) -> st.SearchStrategy[Case]:
+    """One filter or both."""
+    return cases(subject) | both(subject)
+
+
 @prop("FLT-001", "The result has the shape of the logits, and each of its entries is the one given or -inf.", source=SOURCE, guards="well-formed",
-      first=first, cases=cases, limit=60)  # fmt: skip
+      first=first, cases=all_cases, limit=60)  # fmt: skip
 def test_well_formed(trial: Trial, case: Case) -> None:
     found = trial.value(case).outcome
     for given, row in zip(array_of(case, "logits").rows(), found.rows(), strict=True):
@@ -57,7 +77,8 @@ def test_well_formed(trial: Trial, case: Case) -> None:
             raise Violation("A kept entry is changed.", (Row(logit_rows.show(given), logit_rows.show(row), "entries as given, or -inf"),), kind="changed")
 
 
-@prop("FLT-002", "No row is emptied.", source="contracts, filter_logits", guards="support", after=("FLT-001",), first=first, cases=cases, limit=60)
+@prop("FLT-002", "No row is emptied.", source="contracts, filter_logits", guards="support", after=("FLT-001",),
+      first=first, cases=all_cases, limit=60)  # fmt: skip
 def test_not_emptied(trial: Trial, case: Case) -> None:
     found = trial.value(case).outcome
     for given, row in zip(array_of(case, "logits").rows(), found.rows(), strict=True):
@@ -70,6 +91,17 @@ def test_not_emptied(trial: Trial, case: Case) -> None:
 def test_kept(trial: Trial, case: Case) -> None:
     k, p, dtype = int(str(case["top_k"])), float(str(case["top_p"])), array_of(case, "logits").dtype
     judge_kept(trial, case, lambda line: logit_rows.top_p(line, p, dtype) if p < 1 else logit_rows.top_k(line, k))
+
+
+@prop("FLT-004", "With both filters one order explains what is kept of every row: top-p over the renormalised top-k tokens, or both over the whole row.",
+      source="theory C1; faults B014", guards="position", after=("FLT-003",), first=together, cases=both, limit=40)  # fmt: skip
+def test_both_kept(trial: Trial, case: Case) -> None:
+    logits, found = array_of(case, "logits"), trial.value(case).outcome
+    seen = [
+        Seen(line, frozenset(i for i, a in enumerate(row) if a != -math.inf), logit_rows.vanishing(line))
+        for line, row in zip(logits.rows(), found.rows(), strict=True)
+    ]
+    filter_order.judge(trial, seen, Filters(int(str(case["top_k"])), float(str(case["top_p"])), logits.dtype))
 
 
 def judge_kept(trial: Trial, case: Case, right: Callable[[Sequence[float]], Kept]) -> None:

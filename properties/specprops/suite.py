@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
 from specprops.trial import TELLING, Trial, statistical_violation
-from specprops.violation import NoAnswer, Violation
+from specprops.violation import NoAnswer, NotJudged, Violation
 from specverify.audit import records
 from specverify.audit.suite import Property
 from specverify.contracts import CONTRACTS, Case, digest
@@ -128,7 +128,7 @@ class Suspect:
 
 
 class Undecided(Exception):
-    """The property ends without an answer: `status` is inconclusive, unconfirmed or lost."""
+    """The property ends without an answer: `status` is inconclusive, unconfirmed, lost or not applicable."""
 
     def __init__(self, status: str, reason: str) -> None:
         super().__init__(reason)
@@ -161,6 +161,8 @@ class Judgement:
         found, ending = self._judged()
         if ending is not None:
             self._end(ending.status, ending.reason)
+            if ending.status == "not applicable":
+                pytest.skip(ending.reason)
             if ending.status != "unconfirmed":
                 pytest.fail(f"{self.row.id} [{self.bench.subject.label}] is inconclusive: {ending.reason}", pytrace=False)
         elif found is not None:
@@ -240,10 +242,14 @@ class Judgement:
         try:
             self.claim.body(self.trial, case)
         except Violation as violation:
+            if self.bench.subject.leaves_company():
+                return self._judge(case)
             self.deaths += violation.kind == "died"
             self._note(case, "suspect" if violation.question else "violated", violation.observed)
             return violation
-        except (NoAnswer, SpecverifyError) as event:
+        except (NoAnswer, NotJudged, SpecverifyError) as event:
+            if self.bench.subject.leaves_company():
+                return self._judge(case)
             self.stopped = _undecided(event)
             self._note(case, "no answer", None)
             return None
@@ -299,7 +305,9 @@ class Judgement:
 
 
 def _undecided(event: Exception) -> Undecided:
-    """A worker that does not come back is lost; silence and want of memory are inconclusive."""
+    """A worker that does not come back is lost; silence and want of memory are inconclusive; what cannot be judged does not apply."""
+    if isinstance(event, NotJudged):
+        return Undecided("not applicable", str(event))
     if isinstance(event, SpecverifyError):
         return Undecided("lost" if isinstance(event, Unloadable) else "inconclusive", event.message)
     return Undecided("inconclusive", str(event))

@@ -45,12 +45,14 @@ class Trial:
         """What the subject says of itself."""
         return self._bench.subject.description
 
-    def call(self, case: Case, *, stage: str = "call", put: tuple[float, int] | None = None, watch: bool = False) -> Value | Raised | Malformed:
+    def call(
+        self, case: Case, *, stage: str = "call", put: tuple[float, int] | None = None, watch: bool = False, judge: bool = False
+    ) -> Value | Raised | Malformed:
         """One seeded call; the end of the process is a violation, silence ends the search."""
         key = stream_key(self._run_key, digest(case), f"{self._id}/{stage}")
         self.draws += 1
         self.injected |= put is not None
-        return self._answered(self._bench.subject.call(case, key=key, put=put, watch=watch))
+        return self._answered(self._bench.subject.call(case, key=key, put=put, watch=watch, judge=judge))
 
     def value(self, case: Case, **options: object) -> Value:
         """One call that must give a result of the contract's form."""

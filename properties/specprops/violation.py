@@ -44,4 +44,8 @@ class Violation(AssertionError):
 
 
 class NoAnswer(Exception):
-    """The subject gave no answer in time: the property stays undecided."""
+    """The subject gave no answer in time, or the one who should judge it failed: the property stays undecided."""
+
+
+class NotJudged(Exception):
+    """What comes back cannot be judged: the property does not apply to this subject; its text is the reason."""

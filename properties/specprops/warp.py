@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
 
-from specprops import logit_rows, rows
+from specprops import filter_order, logit_rows, rows
+from specprops.filter_order import Filters, Seen
 from specprops.hygiene import inputs_unchanged, twice_the_same
 from specprops.suite import prop
 from specprops.trial import Trial
@@ -43,7 +44,7 @@ def first(subject: Description) -> list[Case]:
 
 @st.composite
 def cases(draw: st.DrawFn, subject: Description) -> Case:
-    """A temperature with one filter at most: the order of two filters is the subject's convention."""
+    """A temperature with one filter at most."""
     logits = draw(logit_rows.batch(subject, rows.wide(subject)))
     v, filtered = logits.shape[-1], draw(st.sampled_from(("none", "top_k", "top_p")))
     return {
@@ -54,8 +55,28 @@ def cases(draw: st.DrawFn, subject: Description) -> Case:
     }
 
 
-@prop("WRP-001", "Every row is a distribution over its finite logits.", source=SOURCE, guards="well-formed", first=first, cases=cases, limit=60,
-      applies=rows.needs_wide)  # fmt: skip
+def together(subject: Description) -> list[Case]:
+    """Rows that tell the orders of the filters apart, at temperature 1 and 2."""
+    dtype = (rows.wide(subject) or subject.dtypes)[0]
+    single = [_case(dtype, [x * t for x in line], t, k, p) for t in (2.0, 1.0) for line, k, p in filter_order.TELLING]
+    return [*single, {**single[-1], "logits": filter_order.pair(dtype)}] if subject.batch else single
+
+
+@st.composite
+def both(draw: st.DrawFn, subject: Description) -> Case:
+    """A temperature and both filters."""
+    logits = draw(logit_rows.batch(subject, rows.wide(subject)))
+    k, p = draw(filter_order.parameters(logits.shape[-1]))
+    return {"logits": logits, "temperature": draw(st.sampled_from(TEMPERATURES)), "top_k": k, "top_p": p}
+
+
+def all_cases(subject: Description) -> st.SearchStrategy[Case]:
+    """One filter or both."""
+    return cases(subject) | both(subject)
+
+
+@prop("WRP-001", "Every row is a distribution over its finite logits.", source=SOURCE, guards="well-formed",
+      first=first, cases=all_cases, limit=60, applies=rows.needs_wide)  # fmt: skip
 def test_well_formed(trial: Trial, case: Case) -> None:
     found = trial.value(case).outcome
     for given, row in zip(array_of(case, "logits").rows(), found.rows(), strict=True):
@@ -65,7 +86,7 @@ def test_well_formed(trial: Trial, case: Case) -> None:
 
 
 @prop("WRP-003", "Kept tokens have the probabilities of softmax(logits / temperature), normalised over them.", source="theory S11; faults B008, B016",
-      guards="position", after=("WRP-001",), first=first, cases=cases, limit=80, applies=rows.needs_wide)  # fmt: skip
+      guards="position", after=("WRP-001",), first=first, cases=all_cases, limit=80, applies=rows.needs_wide)  # fmt: skip
 def test_value(trial: Trial, case: Case) -> None:
     found, t = trial.value(case).outcome, float(str(case["temperature"]))
     for given, row in zip(array_of(case, "logits").rows(), found.rows(), strict=True):
@@ -82,11 +103,27 @@ def test_kept(trial: Trial, case: Case) -> None:
     k, p, t = int(str(case["top_k"])), float(str(case["top_p"])), float(str(case["temperature"]))
     found = trial.value(case).outcome
     for given, row in zip(array_of(case, "logits").rows(), found.rows(), strict=True):
-        scaled = [x / t for x in given]
-        rule = logit_rows.top_p(scaled, p, found.dtype) if p < 1 else logit_rows.top_k(given, k)
-        told = rule.granting(logit_rows.vanishing(scaled)).refuses(frozenset(i for i, a in enumerate(row) if a > 0))
+        filtered = _filtered(trial.subject, given, t)
+        rule = logit_rows.top_p(filtered, p, found.dtype) if p < 1 else logit_rows.top_k(given, k)
+        told = rule.granting(logit_rows.vanishing([x / t for x in given])).refuses(frozenset(i for i, a in enumerate(row) if a > 0))
         if told is not None:
             raise Violation(f"In the row {logit_rows.show(given)} {told}.", _table(given, row, softmax_over(given, row, case)), kind="kept")
+
+
+def _filtered(subject: Description, given: Sequence[float], temperature: float) -> list[float]:
+    """The logits that the filters see: divided by the temperature, unless the subject declares that the filters come first."""
+    return [x if subject.conventions.get("order") == "filters" else x / temperature for x in given]
+
+
+@prop("WRP-005", "With both filters one order explains what keeps a probability in every row: top-p over the renormalised top-k tokens, or both over the whole row.",
+      source="theory C1; faults B014", guards="support", after=("WRP-002",), first=together, cases=both, limit=40, applies=rows.needs_wide)  # fmt: skip
+def test_both_kept(trial: Trial, case: Case) -> None:
+    found, t = trial.value(case).outcome, float(str(case["temperature"]))
+    seen = [
+        Seen(_filtered(trial.subject, line, t), frozenset(i for i, a in enumerate(row) if a > 0), logit_rows.vanishing([x / t for x in line]))
+        for line, row in zip(array_of(case, "logits").rows(), found.rows(), strict=True)
+    ]
+    filter_order.judge(trial, seen, Filters(int(str(case["top_k"])), float(str(case["top_p"])), found.dtype))
 
 
 def softmax_over(given: Sequence[float], row: Sequence[float], case: Case) -> list[float]:

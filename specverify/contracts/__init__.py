@@ -4,25 +4,28 @@ from specverify.contracts import (
     accept_probability,
     filter_logits,
     first_rejection,
+    helper,
     keep_fraction,
     pad_path,
     positive_part,
     ratio,
     residual,
     sample,
+    seeding,
     verify_chain,
     verify_chain_greedy,
     verify_deterministic_draft,
     warp,
 )
 from specverify.contracts.arrays import Array, array, recast
-from specverify.contracts.base import Case, Contract, Malformed, Parameter, Stream, array_of, digest
+from specverify.contracts.base import Case, Contract, Malformed, Opaque, Parameter, Stream, array_of, digest
 from specverify.contracts.families import Family, expand
+from specverify.contracts.helper import fitted
 from specverify.contracts.signatures import PLANNED, Signature
 from specverify.errors import SpecverifyError, unknown
 
 _MODULES = (
-    positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path,
+    positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
     verify_chain, verify_chain_greedy, verify_deterministic_draft,
 )  # fmt: skip
 
@@ -41,5 +44,6 @@ def contract(name: str) -> Contract:
 
 
 __all__ = [
-    "CONTRACTS", "PLANNED", "Array", "Case", "Contract", "Family", "Malformed", "Parameter", "Signature", "Stream", "array", "array_of", "contract", "digest", "expand", "recast",
+    "CONTRACTS", "PLANNED", "Array", "Case", "Contract", "Family", "Malformed", "Opaque", "Parameter", "Signature", "Stream", "array", "array_of", "contract", "digest", "expand",
+    "fitted", "recast",
 ]  # fmt: skip

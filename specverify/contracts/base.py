@@ -24,6 +24,12 @@ class Malformed(Exception):
     """A subject's result that is not of the contract's form; its text is the sentence shown."""
 
 
+class Opaque(str):
+    """A type's name in angle brackets, in the place of a value that is no data."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One argument of a contract: its name, its shape as text, what it means."""
@@ -74,6 +80,8 @@ class Contract:
         row_parameters: the arguments that may be one row (V,), where a subject may insist on (1, V).
         stream: the tool's own draws around a call, for contracts that draw.
         plausible: whether the smoke case's outcome shows that the subject understood the form of its argument.
+        features: what `supports` may name.
+        prepare: run in the worker before a call: turns data of a case into what only lives there, such as a function.
     """
 
     name: str
@@ -91,6 +99,8 @@ class Contract:
     row_parameters: tuple[str, ...] = ()
     stream: Callable[[Case], Stream] = field(default=lambda _case: Stream())
     plausible: Callable[[Outcome], bool] = field(default=lambda _outcome: True)
+    features: tuple[str, ...] = ()
+    prepare: Callable[[Case], Case] = field(default=lambda case: case)
 
     @property
     def signature(self) -> str:
@@ -133,6 +143,13 @@ def probability_rows(contract: str, case: Case, name: str) -> Array:
     return rows
 
 
+def kind_of(value: object) -> str:
+    """What a plain result is, in a word or two."""
+    if isinstance(value, Opaque):
+        return value.strip("<>")
+    return f"an array of {value.dtype}" if isinstance(value, Array) else type(value).__name__
+
+
 def token_list(value: object) -> list[int]:
     """A plain result as a flat list of ints, or Malformed."""
     if isinstance(value, Array):
@@ -140,7 +157,7 @@ def token_list(value: object) -> list[int]:
             raise Malformed(f"token ids came as {value.dtype}, not as integers")
         return [int(x) for x in value.values]
     if isinstance(value, bool) or not isinstance(value, (int, list, tuple)):
-        raise Malformed(f"token ids came as {type(value).__name__}")
+        raise Malformed(f"token ids came as {kind_of(value)}")
     if isinstance(value, int):
         return [value]
     return [token for item in value for token in token_list(item)]

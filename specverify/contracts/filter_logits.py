@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from specverify.contracts.arrays import array
 from specverify.contracts.base import Case, Contract, Parameter, check_names
-from specverify.contracts.logits import check_top_k, check_top_p, logit_rows, logits_result
+from specverify.contracts.logits import FILTERS, check_top_k, check_top_p, logit_rows, logits_result
 
 
 def _check(case: Case) -> None:
@@ -29,6 +29,7 @@ CONTRACT = Contract(
     check=_check,
     outcome=logits_result,
     smoke={"logits": array("float32", (3,), (0, 1, 2)), "top_k": 2, "top_p": 1.0},
+    conventions={"filters": FILTERS},
     equivalents=("top_k_top_p_filter",),
     row_parameters=("logits",),
 )

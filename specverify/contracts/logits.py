@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 
 from specverify.contracts.arrays import Array
-from specverify.contracts.base import Case, array_of, float_array, outside
+from specverify.contracts.base import Case, Convention, array_of, float_array, outside
 from specverify.contracts.results import float_array_result
+
+FILTERS = Convention("which filter is applied first where both are given", ("top_k first", "top_p first"))
+"""Top-p over the tokens that top-k kept, renormalised; or top-p over the whole row, which is where both masks meet (theory C1)."""
 
 
 def logit_rows(contract: str, case: Case) -> Array:

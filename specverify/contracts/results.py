@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from specverify.contracts.arrays import FLOATS, Array, array
-from specverify.contracts.base import Malformed
+from specverify.contracts.base import Malformed, kind_of
 from specverify.law import Outcome
 
 LOOSE = 0.1
@@ -32,12 +32,8 @@ def int_array_result(shape: tuple[int, ...], result: object) -> Array:
     if isinstance(result, Array) and result.dtype not in FLOATS and result.dtype != "bool":
         result = result.nested()
     if isinstance(result, bool) or not isinstance(result, (int, list, tuple)):
-        raise Malformed(f"the result is no array of integers but {_kind(result)}")
+        raise Malformed(f"the result is no array of integers but {kind_of(result)}")
     return array("int64", shape, map(int, _flat(shape, result, (int,))))
-
-
-def _kind(result: object) -> str:
-    return f"an array of {result.dtype}" if isinstance(result, Array) else type(result).__name__
 
 
 def _flat(shape: tuple[int, ...], result: object, kinds: tuple[type, ...] = (int, float)) -> list[float]:

@@ -6,7 +6,7 @@ import math
 
 from specverify.contracts.arrays import array
 from specverify.contracts.base import Case, Contract, Convention, Parameter, check_names, outside
-from specverify.contracts.logits import check_top_k, check_top_p, logit_rows, logits_result
+from specverify.contracts.logits import FILTERS, check_top_k, check_top_p, logit_rows, logits_result
 from specverify.contracts.results import rows_sum_to_one
 
 
@@ -31,7 +31,7 @@ CONTRACT = Contract(
         Parameter("top_p", "float", "(0, 1]"),
     ),
     returns="(..., V), rows of probabilities",
-    right="softmax of logits / temperature over the top-k tokens, then over the smallest set of mass top_p; ties and the boundary token are conventions",
+    right="softmax of logits / temperature over the top-k tokens, then over the smallest set of mass top_p; the order of the two, ties and the boundary token are conventions",
     random=False,
     check=_check,
     outcome=logits_result,
@@ -39,6 +39,7 @@ CONTRACT = Contract(
     conventions={
         "zero_means": Convention("what a temperature of 0 is taken for", ("argmax", "refuse")),
         "order": Convention("which is applied first", ("temperature", "filters")),
+        "filters": FILTERS,
     },
     equivalents=("norm_logits",),
     row_parameters=("logits",),

@@ -48,3 +48,12 @@ def top_k_ignored(logits: Tensor, top_k: int, top_p: float) -> Tensor:  # noqa: 
     before, order = _mass_before(logits)
     drop = (before >= top_p).scatter(-1, order, before >= top_p)
     return logits if top_p == 1 else logits.masked_fill(drop, -math.inf)
+
+
+@sv.subject("filter_logits", name="top-p-forgotten-with-top-k", batch=True)
+def top_p_forgotten_with_top_k(logits: Tensor, top_k: int, top_p: float) -> Tensor:
+    if top_k < logits.shape[-1]:
+        return _top_k(logits, top_k)
+    before, order = _mass_before(logits)
+    drop = (before >= top_p).scatter(-1, order, before >= top_p)
+    return logits if top_p == 1 else logits.masked_fill(drop, -math.inf)

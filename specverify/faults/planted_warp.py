@@ -42,3 +42,10 @@ def top_p_of_the_tail(logits: Tensor, temperature: float, top_k: int, top_p: flo
     drop = ordered.cumsum(-1) - ordered >= top_p
     kept = mass.masked_fill(drop.scatter(-1, order, drop), 0)
     return kept / kept.sum(-1, keepdim=True)
+
+
+@sv.subject("warp", name="filters-in-another-order", batch=True, conventions={"filters": "top_k first"})
+def filters_in_another_order(logits: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:
+    width = logits.shape[-1]
+    kept = (_warp(logits, temperature, top_k, 1.0) > 0) & (_warp(logits, temperature, width, top_p) > 0)
+    return _warp(logits.masked_fill(~kept, -math.inf), temperature, width, 1.0)

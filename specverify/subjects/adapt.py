@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from specverify.contracts import Array, Contract, array, array_of
+from specverify.contracts import Array, Contract, Opaque, array, array_of
 from specverify.contracts.arrays import FORMATS
 from specverify.subjects.declare import Declaration
 
 DEEPEST = 32
 """Nesting of a result beyond which it is no answer of any contract."""
+LONGEST_MESSAGE = 500
 
 
 def arguments(contract: Contract, declaration: Declaration, case: Mapping[str, object], *, lifted: bool, device: str) -> list[Any]:
@@ -27,7 +30,9 @@ def arguments(contract: Contract, declaration: Declaration, case: Mapping[str, o
 
 
 def into(kind: str, value: object, device: str = "cpu") -> Any:
-    """One plain value as the subject's kind of array; numbers and lists pass, copied."""
+    """One plain value as the subject's kind of array, inside lists too; numbers and functions pass."""
+    if isinstance(value, list):
+        return [into(kind, item, device) for item in value]
     if not isinstance(value, Array):
         return deepcopy(value)
     if kind == "list":
@@ -51,11 +56,17 @@ def copier(values: list[Any]) -> Callable[[], list[Any]]:
 
 
 def plain(value: Any, depth: int = 0) -> object:
-    """A subject's result as Arrays, numbers, strings and lists; what is none of these becomes its type's name in angle brackets."""
+    """A subject's result as Arrays, numbers, strings and lists; what is none of these becomes its type's name in angle brackets.
+
+    A mapping is a list of [key, value] pairs, in the order of the keys' text: equal mappings read alike.
+    """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if depth > DEEPEST:
-        return "<nested too deep>"
+        return Opaque("<nested too deep>")
+    if isinstance(value, Mapping):
+        pairs = [[_unboxed(plain(item, depth + 1)) for item in pair] for pair in value.items()]
+        return sorted(pairs, key=lambda pair: repr(pair[0]))
     if isinstance(value, Sequence):  # lists, tuples, deques, arrays of the standard library
         return [_unboxed(plain(item, depth + 1)) for item in value]
     torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
@@ -63,7 +74,19 @@ def plain(value: Any, depth: int = 0) -> object:
         return _from_torch(torch, value)
     if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
         return _from_numpy(numpy, value)
-    return f"<{type(value).__name__}>"
+    return Opaque(f"<{type(value).__name__}>")
+
+
+def raised(error: BaseException) -> dict[str, object]:
+    """An exception as data: type, first line of its message, and the innermost line of code."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+    try:
+        first = (str(error).splitlines() or [""])[0][:LONGEST_MESSAGE]
+    except Exception:  # noqa: BLE001  an exception whose own text raises
+        first = ""
+    out_of_memory = (isinstance(error, RuntimeError) and "can't allocate memory" in first) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+    return {"is": "raised", "type": "MemoryError" if out_of_memory else type(error).__name__, "message": first, "where": where}
 
 
 def restored(case: Mapping[str, object], contract: Contract, value: object, *, lifted: bool) -> object:
@@ -84,7 +107,7 @@ def _unboxed(item: object) -> object:
 def _from_torch(torch: Any, tensor: Any) -> object:
     dtype = str(tensor.dtype).removeprefix("torch.")
     if dtype not in FORMATS or tensor.layout != torch.strided:
-        return f"<torch.Tensor of {dtype}>"
+        return Opaque(f"<torch.Tensor of {dtype}>")
     tensor = tensor.detach().cpu().contiguous()
     if dtype == "bfloat16":
         return array(dtype, tuple(tensor.shape), tensor.float().reshape(-1).tolist())
@@ -97,6 +120,6 @@ def _from_torch(torch: Any, tensor: Any) -> object:
 def _from_numpy(numpy: Any, value: Any) -> object:
     dtype = "float64" if value.dtype.kind == "f" and value.dtype.itemsize > 8 else value.dtype.name  # noqa: PLR2004  long doubles
     if dtype not in FORMATS:
-        return f"<numpy array of {dtype}>"
+        return Opaque(f"<numpy array of {dtype}>")
     little = numpy.ascontiguousarray(value, dtype=numpy.dtype(dtype).newbyteorder("<"))
     return Array(dtype, tuple(numpy.shape(value)), little.tobytes())

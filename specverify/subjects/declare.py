@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from specverify.errors import SpecverifyError, unknown
+from specverify.subjects.domain import Range, as_data
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -36,6 +37,11 @@ class Declaration:
     mutates: tuple[str, ...] = ()
     refuses: bool = False
     conventions: Mapping[str, object] = field(default_factory=dict)
+    domain: Mapping[str, Mapping[str, Any]] | None = None
+    ensures: Callable[..., object] | None = None
+    oracle: Callable[..., object] | None = None
+    raises: tuple[type[BaseException] | str, ...] = ()
+    supports: tuple[str, ...] = ()
     memory: int | None = None
     slots: int | None = None
     later: Mapping[str, object] = field(default_factory=dict)
@@ -63,7 +69,10 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
     siblings: str | None = None,
     models: str | None = None,
     conventions: Mapping[str, object] | None = None,
-    domain: Mapping[str, object] | None = None,
+    domain: Mapping[str, Range] | None = None,
+    ensures: Callable[..., object] | None = None,
+    oracle: Callable[..., object] | None = None,
+    raises: tuple[type[BaseException] | str, ...] = (),
     supports: tuple[str, ...] = (),
     slots: int | None = None,
     memory: int | None = None,
@@ -83,16 +92,19 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         mutates: arguments that it may write into.
         refuses: whether invalid input raises.
         conventions: what the contract leaves free, by the keys that it lists.
+        domain: of a helper: the range of each argument, in the order of the call, by `sv.ints`, `sv.floats`, `sv.lists`, `sv.tensors`.
+        ensures: of a helper: a postcondition, called with its arguments and then its result; True or None is well, False or a sentence is not.
+        oracle: of a helper: returns the right result for the same arguments.
+        raises: of a helper: exceptions that belong to what it promises, as types or by name.
+        supports: which of the contract's features it has; none declared is all that are there.
         slots: how many copies may run at once.
         memory: address space in bytes; None is 2 GB on the CPU.
         name: how reports call it; the function's name by default.
-        scratch: buffers handed over for output. This option and the six below are for contracts not in this version; they are recorded.
+        scratch: buffers handed over for output. This option and the four below are for contracts not in this version; they are recorded.
         sentinel: what fills unused output slots.
         rng: how the subject draws.
         siblings: how the children of a tree's node were drawn.
         models: the form of models that a loop takes.
-        domain: ranges of its arguments.
-        supports: features that it has.
 
     Returns:
         A decorator that records the callable and returns it unchanged.
@@ -111,10 +123,13 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         "mutates": tuple(mutates),
         "refuses": refuses,
         "conventions": _conventions(contract, conventions or {}),
+        **_of_a_helper(contract, domain, ensures, oracle, raises),
+        "domain": None if domain is None else as_data(domain, dtypes),
+        "supports": _supports(contract, supports),
         "memory": memory,
         "slots": slots,
     }
-    later = {"scratch": scratch, "sentinel": sentinel, "rng": rng, "siblings": siblings, "models": models, "domain": domain, "supports": supports}
+    later = {"scratch": scratch, "sentinel": sentinel, "rng": rng, "siblings": siblings, "models": models}
     _check_together(arrays, dtypes, seed)
 
     def declare(function: F) -> F:
@@ -170,6 +185,35 @@ def _conventions(name: str, conventions: Mapping[str, object]) -> dict[str, obje
         elif not isinstance(value, (int, float)) or isinstance(value, bool):
             raise SpecverifyError(f"The convention {key} takes a number, not {value!r}.", hint=f"It is {known[key].meaning}.")
     return dict(conventions)
+
+
+def _supports(name: str, supports: Sequence[str]) -> tuple[str, ...]:
+    from specverify.contracts import contract  # here, so that `import specverify` takes milliseconds
+
+    if isinstance(supports, str):
+        raise SpecverifyError(f"supports must be a tuple of names, not {supports!r}.", hint=f"Write supports=({supports!r},).")
+    known = contract(name).features
+    for feature in supports:
+        if feature not in known:
+            raise unknown(f"feature of {name}", feature, known or ["(none)"])
+    return tuple(supports)
+
+
+def _of_a_helper(contract: str, domain: object, ensures: object, oracle: object, raises: tuple[type[BaseException] | str, ...]) -> dict[str, object]:
+    """The options of a helper alone, checked: it must have a domain; every other contract knows its own."""
+    given = [name for name, value in (("domain", domain), ("ensures", ensures), ("oracle", oracle), ("raises", raises)) if value not in (None, ())]
+    if contract != "helper" and given:
+        raise SpecverifyError(f"{contract} takes no {given[0]}; that is of helpers.", hint="The contract says what is right; leave the option out.")
+    if contract == "helper" and domain is None:
+        raise SpecverifyError("A helper needs the domain of its arguments.", hint='Write domain={"n": sv.ints(0, 8), "path": sv.lists(sv.ints(0, 40))}.')
+    for what, function in (("ensures", ensures), ("oracle", oracle)):
+        if function is not None and not callable(function):
+            raise SpecverifyError(f"{what} must be a callable, not {function!r}.", hint="It takes the helper's arguments; see `specverify list helper`.")
+    if not isinstance(raises, tuple) or not all(isinstance(one, str) or (isinstance(one, type) and issubclass(one, BaseException)) for one in raises):
+        raise SpecverifyError(
+            f"raises must be a tuple of exceptions, not {raises!r}.", hint='Write raises=(ValueError,), or their names, such as ("ValueError",).'
+        )
+    return {"ensures": ensures, "oracle": oracle, "raises": raises}
 
 
 def _check_together(arrays: str, dtypes: tuple[str, ...], seed: str | None) -> None:

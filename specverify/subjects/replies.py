@@ -20,6 +20,7 @@ class Value:
         aliased: arguments whose memory the result shares, where it was watched.
         uniforms: uniform numbers that the call drew, where one was put.
         put: dtype of the number that was put, "" if the call drew too few.
+        judged: what the subject's own `ensures` and `oracle` said, where they were asked; an exception of theirs in its place.
     """
 
     outcome: Outcome
@@ -27,17 +28,19 @@ class Value:
     aliased: tuple[str, ...] = ()
     uniforms: int = 0
     put: str = ""
+    judged: Mapping[str, Outcome] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Raised:
-    """An exception of the subject: its type, the first line of its message, the innermost line of code."""
+    """An exception of the subject: its type, the first line of its message, the innermost line of code, and whether the subject declares it."""
 
     type: str
     message: str
     where: str
     uniforms: int = 0
     put: str = ""
+    declared: bool = False
 
     def __str__(self) -> str:
         return f"raises {self.type}" + (f": {self.message}" if self.message else "") + (f" ({self.where})" if self.where else "")
@@ -95,11 +98,16 @@ def reply(message: Mapping[str, Any]) -> Reply:
         case "value":
             value = message["value"]
             outcome = value if isinstance(value, Array) else freeze(value)
-            return Value(outcome, tuple(message.get("changed", ())), tuple(message.get("aliased", ())), **told)
+            judged = {name: _judgement(one) for name, one in message.get("judged", {}).items()}
+            return Value(outcome, tuple(message.get("changed", ())), tuple(message.get("aliased", ())), judged=judged, **told)
         case "raised":
-            return Raised(message["type"], message["message"], message["where"], **told)
+            return Raised(message["type"], message["message"], message["where"], declared=bool(message.get("declared")), **told)
         case _:
             return Malformed(message["sentence"], **told)
+
+
+def _judgement(message: Mapping[str, Any]) -> Outcome:
+    return freeze(message["value"]) if message["is"] == "value" else Raised(message["type"], message["message"], message["where"])
 
 
 def sampled(message: Mapping[str, Any]) -> Sampled:

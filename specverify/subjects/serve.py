@@ -15,9 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from specverify.contracts import contract
+from specverify.contracts import contract, fitted
 from specverify.errors import SpecverifyError, Unloadable
-from specverify.subjects import trial
+from specverify.subjects import adapt, trial
 from specverify.subjects.declare import DECLARED, Declaration, location, subject
 from specverify.subjects.frames import BrokenPipe, read_frame, write_frame
 
@@ -58,14 +58,14 @@ def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[st
     except SpecverifyError as error:
         return {"error": {"message": error.message, "hint": error.hint, "kind": "load" if isinstance(error, Unloadable) else "usage"}}
     except Exception as error:  # noqa: BLE001  a fault of this worker's own code must not look like the subject's end
-        told = trial.raised(error)
+        told = adapt.raised(error)
         message = f"The worker failed on {request.get('do')!r}: {told['type']}: {told['message']} ({told['where']})."
         return {"error": {"message": message, "hint": "This is a fault of specverify; please report it.", "kind": "internal"}}
 
 
 def _call(bound: trial.Bound, request: Mapping[str, Any]) -> dict[str, object]:
-    put = request.get("put")
-    return trial.call(bound, request["case"], key=request.get("key", 0), put=tuple(put) if put else None, watch=request.get("watch", False))
+    put, options = request.get("put"), {name: request.get(name, False) for name in ("watch", "judge")}
+    return trial.call(bound, request["case"], key=request.get("key", 0), put=tuple(put) if put else None, **options)
 
 
 def describe(source: Mapping[str, Any], bound: dict[str, trial.Bound]) -> list[dict[str, object]]:
@@ -76,7 +76,7 @@ def describe(source: Mapping[str, Any], bound: dict[str, trial.Bound]) -> list[d
     except SpecverifyError:
         raise
     except BaseException as error:
-        reply = trial.raised(error)
+        reply = adapt.raised(error)
         told = f"{reply['type']}: {reply['message']}" if reply["message"] else str(reply["type"])
         raise _unloadable(f"{source['shown']} could not be imported: {told}", str(reply["where"])) from error
     wanted = source.get("only")
@@ -132,13 +132,15 @@ def _attribute(module: ModuleType, dotted: str) -> Any:
 
 
 def _introduce(declaration: Declaration, name: str, bound: dict[str, trial.Bound]) -> dict[str, object]:
-    told = contract(declaration.contract)
+    told = fitted(contract(declaration.contract), declaration.domain)
     me = trial.Bound(declaration, told)
     file, line = location(declaration.function)
     description: dict[str, object] = {
         "name": name, "contract": told.name, "claim": declaration.claim, "rule": declaration.rule, "arrays": declaration.arrays,
         "dtypes": declaration.dtypes, "devices": declaration.devices, "batch": declaration.batch, "seed": declaration.seed,
         "mutates": declaration.mutates, "refuses": declaration.refuses, "conventions": dict(declaration.conventions),
+        "domain": declaration.domain, "ensures": declaration.ensures is not None, "oracle": declaration.oracle is not None,
+        "raises": [one if isinstance(one, str) else one.__name__ for one in declaration.raises], "supports": declaration.supports,
         "memory": declaration.memory, "slots": declaration.slots, "file": file, "line": line,
     }  # fmt: skip
     problem = _misfit(me)
@@ -160,7 +162,15 @@ def _misfit(bound: trial.Bound) -> str | None:
     except TypeError as error:
         given = ", ".join([*(parameter.name for parameter in told.parameters), *(f"{word}=" for word in keywords)])
         return f"{declaration.name}{signature} cannot be called as {told.name}({given}): {error}"
-    return None
+    return _misnamed(declaration, list(signature.parameters), [parameter.name for parameter in told.parameters])
+
+
+def _misnamed(declaration: Declaration, names: list[str], wanted: list[str]) -> str | None:
+    """Whether a helper's domain names its parameters in another order than the function, or none: it is called in the order of the domain."""
+    own = names[: len(wanted)]
+    if declaration.domain is None or own == wanted or sorted(own) != sorted(wanted):
+        return None
+    return f"{declaration.name} takes {', '.join(own)}, and its domain names {', '.join(wanted)}: it is called in the order of the domain"
 
 
 def limit_memory(size: int, *, asked: bool) -> None:

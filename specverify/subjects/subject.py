@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from specverify.contracts import CONTRACTS, Case, Contract
+from specverify.contracts import CONTRACTS, Case, fitted
 from specverify.errors import SpecverifyError
 from specverify.subjects.replies import Died, Reply, Sampled, TimedOut, reply, sampled
 from specverify.subjects.source import Source
@@ -56,6 +56,11 @@ class Description:
     mutates: tuple[str, ...] = ()
     refuses: bool = False
     conventions: Mapping[str, Any] = field(default_factory=dict)
+    domain: Mapping[str, Any] | None = None
+    ensures: bool = False
+    oracle: bool = False
+    raises: tuple[str, ...] = ()
+    supports: tuple[str, ...] = ()
     memory: int | None = None
     slots: int | None = None
     file: str = ""
@@ -74,15 +79,18 @@ class Subject:
 
     def __init__(self, label: str, description: Description, worker: Served) -> None:
         self.label, self.description, self.worker = label, description, worker
+        self.contract = fitted(CONTRACTS[description.contract], description.domain)
 
-    @property
-    def contract(self) -> Contract:
-        """The contract that it fills."""
-        return CONTRACTS[self.description.contract]
+    def leaves_company(self) -> bool:
+        """End a process that another subject has used too, so that what that one left there counts against nobody; whether there was one."""
+        shared = bool(getattr(self.worker, "users", set()) - {self.description.name})
+        if shared:
+            self.worker.close()
+        return shared
 
-    def call(self, case: Case, *, key: int = 0, put: tuple[float, int] | None = None, watch: bool = False) -> Reply:
-        """One call; `put` (value, place) replaces one uniform number, `watch` reports what happened to the inputs."""
-        request = {"case": dict(case), "key": key, "put": put, "watch": watch}
+    def call(self, case: Case, *, key: int = 0, put: tuple[float, int] | None = None, watch: bool = False, judge: bool = False) -> Reply:
+        """One call; `put` (value, place) replaces one uniform number, `watch` reports what happened to the inputs, `judge` asks a helper's oracle."""
+        request = {"case": dict(case), "key": key, "put": put, "watch": watch, "judge": judge}
         message = {"do": "call", "subject": self.description.name, "cases": [request]}
         answer = self._ask(case, message, self.worker.limits.call_seconds)
         return reply(answer["replies"][0]) if isinstance(answer, dict) else answer

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import random
 import sys
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -17,8 +15,8 @@ from specverify.law import Outcome, freeze
 from specverify.subjects import adapt
 from specverify.subjects.declare import Declaration
 from specverify.subjects.draws import part, put_uniform, seed_everything
+from specverify.subjects.judged import is_declared, judged
 
-LONGEST_MESSAGE = 500
 CLOCK_EVERY = 16
 """Draws between two looks at the clock: a look costs about as much as a thousandth of a draw."""
 
@@ -50,7 +48,7 @@ class Bound:
 
     def arguments(self, case: Case) -> list[Any]:
         """The case in the subject's world."""
-        expanded = {name: expand(value) for name, value in case.items()}
+        expanded = self.contract.prepare({name: expand(value) for name, value in case.items()})
         return adapt.arguments(self.contract, self.declaration, expanded, lifted=self.lifted, device=self.device)
 
     def options(self, seeds: random.Random, generator: Any) -> dict[str, Any]:
@@ -72,8 +70,11 @@ class Bound:
         return self.contract.outcome(case, adapt.restored(case, self.contract, value, lifted=self.lifted))
 
 
-def call(bound: Bound, case: Case, *, key: int = 0, put: tuple[float, int] | None = None, watch: bool = False) -> dict[str, object]:
-    """One call: {"is": "value" | "raised" | "malformed", …}; with `watch`, also which inputs changed and whether the result shares memory."""
+def call(bound: Bound, case: Case, *, key: int = 0, put: tuple[float, int] | None = None, watch: bool = False, judge: bool = False) -> dict[str, object]:
+    """One call: {"is": "value" | "raised" | "malformed", …}.
+
+    With `watch`, also which inputs changed and whether the result shares memory; with `judge`, what a helper's postcondition and oracle say.
+    """
     values = bound.settle().arguments(case)
     before = adapt.copier(values)() if watch else []
     if bound.contract.random:
@@ -87,6 +88,8 @@ def call(bound: Bound, case: Case, *, key: int = 0, put: tuple[float, int] | Non
         names = [parameter.name for parameter in bound.contract.parameters]
         reply["changed"] = [name for name, old, new in zip(names, before, values, strict=True) if adapt.plain(old) != adapt.plain(new)]
         reply["aliased"] = [name for name, value in zip(names, values, strict=True) if _shares(value, result)]
+    if judge and reply["is"] == "value":
+        reply["judged"] = judged(bound.declaration, lambda: bound.arguments(case), result, lambda plain: bound.outcome(case, plain))
     return reply
 
 
@@ -95,25 +98,13 @@ def _guarded(bound: Bound, case: Case, function: Callable[[], object]) -> tuple[
     try:
         result = function()
     except BaseException as error:  # noqa: BLE001  sys.exit and KeyboardInterrupt of a subject are outcomes
-        return raised(error), None
+        return {**adapt.raised(error), "declared": is_declared(bound.declaration, error)}, None
     try:
         return {"is": "value", "value": bound.outcome(case, adapt.plain(result))}, result
     except Malformed as error:
         return {"is": "malformed", "sentence": str(error)}, result
     except Exception as error:  # noqa: BLE001  an object that cannot be read as any array or number
         return {"is": "malformed", "sentence": f"the result cannot be read ({type(error).__name__})"}, result
-
-
-def raised(error: BaseException) -> dict[str, object]:
-    """An exception as data: type, first line of its message, and the innermost line of code."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    try:
-        first = (str(error).splitlines() or [""])[0][:LONGEST_MESSAGE]
-    except Exception:  # noqa: BLE001  an exception whose own text raises
-        first = ""
-    out_of_memory = (isinstance(error, RuntimeError) and "can't allocate memory" in first) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
-    return {"is": "raised", "type": "MemoryError" if out_of_memory else type(error).__name__, "message": first, "where": where}
 
 
 def _shares(value: object, result: object) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from specverify.contracts import CONTRACTS, PLANNED, Malformed, array, contract, digest
+from specverify.contracts import CONTRACTS, PLANNED, Malformed, Opaque, array, contract, digest
 from specverify.errors import SpecverifyError
 
 ROW = array("float32", (2,), (0.5, 0.5))
@@ -34,7 +34,30 @@ BAD_CASES = [
     ("verify_chain", {**STEP, "q": array("float64", (1, 2), (0.5, 0.5))}, "one dtype"),
 ]
 
+BAD_CASES += [
+    ("seeding", {"seed": -1, "draw": ["torch"]}, "from 0 to 4294967295"),
+    ("seeding", {"seed": 2**32, "draw": ["torch"]}, "from 0 to 4294967295"),
+    ("seeding", {"seed": True, "draw": ["torch"]}, "from 0 to 4294967295"),
+    ("seeding", {"seed": 1, "draw": ["jax"]}, "out of torch, numpy, random"),
+    ("seeding", {"seed": 1, "draw": ["torch", "torch"]}, "different names"),
+    ("seeding", {"seed": 1, "draw": []}, "different names"),
+    ("helper", {"n": 1}, "it takes , not n"),
+]
+
+DRAWN = [["torch", [1, 2, 3, 4]], ["numpy", [5, 6, 7, 8]], ["random", [9, 10, 11, 12]]]
+
 BAD_RESULTS = [
+    ("seeding", DRAWN, None),
+    ("seeding", tuple((name, tuple(numbers)) for name, numbers in DRAWN[2:]), None),
+    ("seeding", None, "not what draw"),
+    ("seeding", DRAWN[:2], "not what draw"),
+    ("seeding", DRAWN[::-1], "not what draw"),
+    ("seeding", [["random", [1, 2, 3]]], "not what draw"),
+    ("seeding", [["random", [1, 2, 3, 0.5]]], "not what draw"),
+    ("seeding", [["random", [1, 2, 3, True]]], "not what draw"),
+    ("helper", None, None),
+    ("sample", Opaque("<Thing>"), "token ids came as Thing"),
+    ("first_rejection", Opaque("<Thing>"), "no array of integers but Thing"),
     ("positive_part", array("float32", (3,), (1, 0, 0)), None),
     ("positive_part", array("float32", (1, 3), (1, 0, 0)), "shape"),
     ("positive_part", array("int64", (3,), (1, 0, 0)), "no array of floating-point"),
@@ -123,3 +146,30 @@ def test_names_and_prefixes_do_not_clash() -> None:
     assert not set(PLANNED) & set(CONTRACTS)
     assert not {one.prefix for one in PLANNED.values()} & {one.prefix for one in CONTRACTS.values()}
     assert len({one.prefix for one in CONTRACTS.values()}) == len(CONTRACTS)
+
+
+def test_a_helpers_outcome_tells_whether_it_can_be_compared() -> None:
+    outcome = CONTRACTS["helper"].outcome
+    assert outcome({}, ["<s>", 1.5, [None, ROW]]) == (True, ("<s>", 1.5, (None, ROW)))
+    assert outcome({}, [1, ["k", Opaque("<object>")]]) == (False, (1, ("k", "<object>")))
+
+
+def test_draw_takes_its_numbers_from_the_loaded_generators_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each draw moves on; the same state gives the same numbers; an absent library is left out."""
+    import random
+    import sys
+
+    import numpy  # noqa: F401  what draw() is to find
+    import torch  # noqa: F401
+
+    told = CONTRACTS["seeding"]
+    draw = told.prepare(told.smoke)["draw"]
+    random.seed(3)
+    first, second = draw(), draw()
+    random.seed(3)
+    again = draw()
+    assert told.outcome(told.smoke, first) != told.outcome(told.smoke, second)
+    assert dict(map(tuple, first))["random"] == dict(map(tuple, again))["random"]
+    assert all(max(numbers) > 2**30 for _, numbers in first)
+    monkeypatch.delitem(sys.modules, "numpy")
+    assert [name for name, _ in draw()] == ["torch", "random"]

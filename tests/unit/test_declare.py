@@ -20,6 +20,19 @@ BAD = [
     ({"contract": "positive_part", "conventions": {"eps": "small"}}, "takes a number"),
     ({"arrays": "numpy", "dtypes": ("bfloat16",)}, "numpy has no bfloat16"),
     ({"arrays": "list", "seed": "generator"}, "torch.Generator"),
+    ({"contract": "helper"}, "needs the domain"),
+    ({"contract": "helper", "domain": {"n": 3}}, "The domain of n is 3"),
+    ({"contract": "helper", "domain": {"x": sv.tensors((2,), sv.floats(0, 1e6))}, "dtypes": ("float32", "float16")}, "float16 cannot hold"),
+    ({"contract": "helper", "domain": {}, "oracle": 3}, "oracle must be a callable"),
+    ({"contract": "helper", "domain": {}, "raises": ValueError}, "raises must be a tuple"),
+    ({"contract": "helper", "domain": {}, "raises": (int,)}, "raises must be a tuple"),
+    ({"domain": {"n": sv.ints(0, 1)}}, "sample takes no domain"),
+    ({"oracle": len}, "sample takes no oracle"),
+    ({"raises": (ValueError,)}, "sample takes no raises"),
+    ({"contract": "seeding", "supports": ("nunpy",)}, "Did you mean 'numpy'"),
+    ({"contract": "seeding", "supports": "torch"}, "must be a tuple"),
+    ({"supports": ("torch",)}, "feature of sample"),
+    ({"contract": "warp", "conventions": {"filters": "top_k"}}, "value of filters 'top_k'"),
 ]
 
 
@@ -48,3 +61,11 @@ def test_a_decorator_returns_the_function_unchanged() -> None:
 def test_what_is_no_callable_is_refused() -> None:
     with pytest.raises(sv.SpecverifyError, match="no callable"):
         sv.subject("sample")(3)
+
+
+def test_a_helpers_domain_is_kept_as_data() -> None:
+    sv.subject("helper", domain={"n": sv.ints(0, 2), "x": sv.tensors(("v", 2), sv.floats(0, 1))}, raises=(KeyError, "LookupError"))(max)
+    (declared,) = DECLARED
+    floats = {"kind": "floats", "low": 0.0, "high": 1.0}
+    assert declared.domain == {"n": {"kind": "ints", "low": 0, "high": 2}, "x": {"kind": "tensors", "shape": ("v", 2), "items": floats}}
+    assert declared.raises == (KeyError, "LookupError")

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import jsonschema
 
-from specverify.contracts import CONTRACTS
+from specverify.contracts import CONTRACTS, array
 from specverify.subjects.frames import read_frame, write_frame
 from specverify.subjects.serve import serve
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "docs" / "protocol.schema.json").read_text())
+
+PAIR = array("float32", (2,), (0, 1))
 
 
 def raw_messages(stream: bytes) -> list[object]:
@@ -34,6 +36,12 @@ def test_every_kind_of_reply_meets_the_schema() -> None:
         {"do": "sample", "subject": "raises-on-rejection", "case": step, "n": 50, "key": 1},
         {"do": "describe", "source": {"shown": "x", "module": "specverify.faults.planted_positive_part"}},
         {"do": "call", "subject": "max-as-normaliser", "cases": [{"case": CONTRACTS["positive_part"].smoke}]},
+        {"do": "describe", "source": {"shown": "x", "module": "specverify.faults.planted_seeding"}},
+        {"do": "call", "subject": "seed-ignored", "cases": [{"case": CONTRACTS["seeding"].smoke}]},
+        {"do": "describe", "source": {"shown": "x", "module": "specverify.faults.planted_helper"}},
+        {"do": "call", "subject": "overlap-of-p-alone", "cases": [{"case": {"p": PAIR, "q": PAIR}, "judge": True}]},
+        {"do": "call", "subject": "sorted-along-the-wrong-axis", "cases": [{"case": {"rows": array("float32", (1, 3), (1, 0, 2))}, "judge": True}]},
+        {"do": "call", "subject": "raises-on-nothing-drafted", "cases": [{"case": {"accepted": []}, "judge": True}]},
         {"do": "describe", "source": {"shown": "x", "module": "no_such_module"}},
         {"do": "dance"},
     ]
@@ -48,6 +56,11 @@ def test_every_kind_of_reply_meets_the_schema() -> None:
         validator.validate(message)
     assert messages[2]["replies"][0]["is"] == "raised"
     assert "$array" in messages[5]["replies"][0]["value"]
-    assert [message["error"]["kind"] for message in messages[6:]] == ["load", "protocol"]
+    assert [name for name, _ in messages[7]["replies"][0]["value"]][-2:] == ["numpy", "random"]
+    assert messages[8]["subjects"][0]["domain"]["tokens"]["kind"] == "lists"
+    assert messages[9]["replies"][0]["judged"]["oracle"] == {"is": "value", "value": [True, 1.0]}
+    assert messages[10]["replies"][0]["judged"]["ensures"]["value"] == "[[1.0, 0.0, 2.0]] is not sorted, of [[1.0, 0.0, 2.0]]"
+    assert messages[11]["replies"][0]["declared"] is False
+    assert [message["error"]["kind"] for message in messages[12:]] == ["load", "protocol"]
     replies.seek(0)
     assert read_frame(replies) == messages[0]

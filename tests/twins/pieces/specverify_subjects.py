@@ -244,3 +244,195 @@ def det_one_hot(p, draft):
 def det_plain(p, draft, generator):
     """Plain decoding, which ignores the draft."""
     return torch.multinomial(p[0], 1, generator=generator)
+
+
+def _mass_before(weights):
+    """Mass of what comes before each entry in descending order, in the row's own order."""
+    ordered, order = weights.sort(stable=True, dim=-1, descending=True)
+    return torch.zeros_like(weights).scatter(-1, order, ordered.cumsum(-1) - ordered)
+
+
+@sv.subject("filter_logits", batch=True, dtypes=("float64", "float32"), conventions={"filters": "top_p first"})
+def flt_top_p_first(logits, top_k, top_p):
+    """Top-p of the whole row, then the k best of what is left, ties cut."""
+    drop = _mass_before(logits.double().softmax(-1)) >= top_p
+    left = logits.masked_fill(drop & (logits < logits.amax(-1, keepdim=True)), -math.inf)
+    values, places = left.topk(min(top_k, left.shape[-1]), -1)
+    return torch.full_like(left, -math.inf).scatter(-1, places, values)
+
+
+@sv.subject("filter_logits", batch=True)
+def flt_both_masks(logits, top_k, top_p):
+    """Two masks of the whole row, which may cut ties in different places; the most probable token stays."""
+    places = logits.topk(min(top_k, logits.shape[-1]), -1).indices
+    few = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, places, torch.ones_like(places, dtype=torch.bool))
+    heavy = _mass_before(logits.double().softmax(-1)) < top_p
+    best = torch.nn.functional.one_hot(logits.argmax(-1), logits.shape[-1]).bool()
+    return logits.masked_fill(~(few & heavy | best), -math.inf)
+
+
+@sv.subject("filter_logits", arrays="list", dtypes=("float64",), conventions={"filters": "top_k first"})
+def flt_renormalised_by_hand(logits, top_k, top_p):
+    """The k best, their probabilities over their sum, then the shortest run of mass top-p."""
+    order = sorted(range(len(logits)), key=lambda i: -logits[i])[:top_k]
+    weights = [math.exp(logits[i] - logits[order[0]]) for i in order]
+    kept, mass = set(), 0.0
+    for i, weight in zip(order, weights, strict=True):
+        if mass < top_p * sum(weights) and weight:
+            kept.add(i)
+        mass += weight
+    return [x if i in kept else -math.inf for i, x in enumerate(logits)]
+
+
+@sv.subject("warp", batch=True, dtypes=("float64", "float32"), conventions={"order": "filters", "filters": "top_k first"})
+def wrp_temperature_last(logits, temperature, top_k, top_p):
+    """A top_p of 1 is off: what the rounding of a cumulative sum drops may weigh again at a high temperature."""
+    return (flt_ties_kept(logits, top_k, top_p if top_p < 1 else math.inf) / temperature).softmax(-1)
+
+
+@sv.subject("warp", batch=True, conventions={"filters": "top_p first"})
+def wrp_top_p_first(logits, temperature, top_k, top_p):
+    return flt_top_p_first(logits / temperature, top_k, top_p).softmax(-1)
+
+
+@sv.subject("warp", batch=True)
+def wrp_renormalises_between(logits, temperature, top_k, top_p):
+    """Probabilities, the k largest over their sum, then top-p of those over theirs."""
+    probs = (logits / temperature).softmax(-1)
+    probs = probs * (probs >= probs.topk(min(top_k, probs.shape[-1]), -1).values[..., -1:])
+    probs = probs / probs.sum(-1, keepdim=True)
+    probs = probs * (_mass_before(probs) < top_p)
+    return probs / probs.sum(-1, keepdim=True)
+
+
+@sv.subject("seeding")
+def sed_plain(seed, draw):
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+    return draw()
+
+
+@sv.subject("seeding")
+def sed_with_cuda(seed, draw):
+    """As training scripts do it."""
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.manual_seed(seed)
+    torch.cuda.manual_seed_all(seed)
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False
+    return draw()
+
+
+@sv.subject("seeding")
+def sed_derived(seed, draw):
+    """Each generator gets a seed of its own making."""
+    random.seed(str(seed))
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed + 2**40)
+    return draw()
+
+
+@sv.subject("seeding", supports=("torch",))
+def sed_torch_alone(seed, draw):
+    """Leaves numpy and random as they are, and says so."""
+    torch.random.manual_seed(seed)
+    return draw()
+
+
+@sv.subject("seeding", supports=("numpy", "random"))
+def sed_state_put_back(seed, draw):
+    """Draws under the seed and leaves the generators as they were."""
+    states = random.getstate(), np.random.get_state()
+    random.seed(seed)
+    np.random.seed(np.random.SeedSequence(seed).generate_state(4))
+    drawn = draw()
+    random.setstate(states[0])
+    np.random.set_state(states[1])
+    return tuple((name, tuple(numbers)) for name, numbers in drawn)
+
+
+@sv.subject("seeding", supports=("torch",))
+def sed_forked(seed, draw):
+    """Seeds and draws inside a fork of the generator's state."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return draw()
+
+
+def _windows(tokens, n):
+    return [tokens[i : i + n] for i in range(len(tokens) - n + 1)]
+
+
+TOKENS = sv.lists(sv.ints(0, 3))
+PROBABILITIES = sv.tensors(("v",), sv.floats(0, 1))
+
+
+@sv.subject("helper", domain={"tokens": TOKENS, "n": sv.ints(1, 4)}, oracle=_windows)
+def hlp_tuples(tokens, n):
+    """A tuple of tuples, from an iterator, where the oracle has lists."""
+    return tuple(zip(*(tokens[i:] for i in range(n)), strict=False))
+
+
+@sv.subject("helper", domain={"tokens": TOKENS}, oracle=lambda tokens: {t: tokens.count(t) for t in sorted(tokens)})
+def hlp_counter(tokens):
+    """A dict in another order than the oracle's."""
+    counts = {}
+    for token in reversed(tokens):
+        counts[token] = counts.get(token, 0) + 1
+    return counts
+
+
+@sv.subject("helper", dtypes=TORCH, domain={"x": sv.tensors(("rows", "v"), sv.floats(-8, 8))}, oracle=lambda x: x.double().softmax(-1))
+def hlp_softmax(x):
+    """Another order of roundings than the oracle's, in every dtype."""
+    weights = (x - x.amax(-1, keepdim=True)).exp()
+    return weights / weights.sum(-1, keepdim=True)
+
+
+@sv.subject(
+    "helper",
+    domain={"x": sv.tensors(("n",), sv.floats(-100, 100)), "y": sv.tensors(("n",), sv.floats(-100, 100))},
+    oracle=lambda x, y: math.fsum((x - y).tolist()),
+)
+def hlp_cancels(x, y):
+    """A float32 sum, handed over as a Python float."""
+    return float(sum(x.tolist(), torch.zeros(())) - y.sum())
+
+
+@sv.subject("helper", mutates=("x",), domain={"x": PROBABILITIES}, ensures=lambda x, result: bool((result >= 0).all()) and torch.equal(result > 0, x > 0.5))
+def hlp_in_place(x):
+    """Works in its argument, and declares it."""
+    x[x <= 0.5] = 0
+    return x
+
+
+@sv.subject("helper", raises=(ValueError, "LookupError"), domain={"path": TOKENS, "node": sv.ints(-5, 5)}, oracle=lambda path, node: path.index(node))
+def hlp_declared_raises(path, node):
+    """An exception is part of what it promises; an IndexError is a LookupError."""
+    if not path:
+        return [][node]
+    return path.index(node)
+
+
+@sv.subject(
+    "helper",
+    arrays="numpy",
+    domain={"ids": sv.tensors((3, "n"), sv.ints(-4, 4)), "shift": sv.ints(-2, 2)},
+    ensures=lambda ids, shift, out: (np.sort(out) == np.sort(ids)).all(),
+)
+def hlp_numpy(ids, shift):
+    return np.roll(ids, shift, axis=-1)
+
+
+@sv.subject("helper", arrays="list", domain={"rows": sv.tensors(("m", "n"), sv.floats(0, 1)), "pad": sv.ints(1, 3)})
+def hlp_no_judge(rows, pad):
+    """No oracle and no postcondition: only determinism and exceptions are looked at. None, NaN and strings are values."""
+    return {"rows": [row + [float("nan")] * pad for row in rows], "none": None, "name": "café"}
+
+
+@sv.subject("helper", domain={"n": sv.ints(0, 3)}, ensures=lambda n, result: result() == n)
+def hlp_returns_a_function(n):
+    """Its results cannot be compared, but its postcondition can call them."""
+    return lambda: n
