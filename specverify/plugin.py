@@ -106,20 +106,27 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     owner = metafunc.definition.getparent(SubjectsFile)
     benches = owner.benches if owner is not None else metafunc.config.stash[STATE].planned()
     mine = [bench for bench in benches if bench.subject.description.contract == row.contract]
-    metafunc.parametrize("bench", [pytest.param(bench, id=item_id(bench, row.id), marks=pytest.mark.specverify) for bench in mine])
+    ids = [f"{bench.subject.label}-{row.id}{lane(bench, benches)}" for bench in mine]
+    metafunc.parametrize("bench", [pytest.param(bench, id=id_, marks=pytest.mark.specverify) for bench, id_ in zip(mine, ids, strict=True)])
 
 
-def item_id(bench: Bench, property_id: str) -> str:
-    """Names subject and property in a node id; "alone" marks subjects of which one copy may run at once."""
-    return f"{bench.subject.label}-{property_id}" + ("-alone" if bench.subject.description.slots == 1 else "")
+def lane(bench: Bench, benches: list[Bench]) -> str:
+    """The end of a node id that tells the scheduler which of its slots a subject takes, such as "-1of2"; one of a slot is called at a time."""
+    slots = bench.subject.description.slots
+    if slots is None or slots < 1:
+        return ""
+    place = [one for one in benches if one.subject.description.slots == slots].index(bench)
+    return f"-{place % slots + 1}of{slots}"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A property without a subject of its contract gives no item."""
+    """A property without a subject of its contract gives no item; the others go subject by subject, in one process as in many."""
     empty = [item for item in items if hasattr(getattr(item, "function", None), "specverify_property") and _bench(item) is None]
     if empty:
         items[:] = [item for item in items if item not in empty]
         config.hook.pytest_deselected(items=empty)
+    places: dict[object, int] = {}
+    items.sort(key=lambda item: places.setdefault(_bench(item) or item, len(places)))
     config.stash[STATE].share_alpha([bench for bench in map(_bench, items) if bench is not None])
 
 

@@ -24,6 +24,8 @@ MEMORY = 2 * 2**30
 """Address space beyond what importing the source took: builds of torch differ in what they map, a few rows need little."""
 START_SECONDS = 120.0
 """Importing transformers from a cold disk took 40 s on two shared cores."""
+MARK = "SPECVERIFY_WORKER"
+"""Set in a worker's environment: its children inherit it, those too that leave its session."""
 OUTPUT_KEPT = 64 * 1024
 POLL_SECONDS = 0.25
 
@@ -55,6 +57,7 @@ class Worker:
         self.source = source
         self.limits = limits or Limits()
         self.starts = 0
+        self.users: set[object] = set()
         self._process: subprocess.Popen[bytes] | None = None
 
     def describe(self) -> dict[str, Any]:
@@ -75,11 +78,13 @@ class Worker:
         """
         if self._process is None:
             self._start()
+        self.users.add(message.get("subject"))
         return self._ask(message, seconds)
 
     def close(self) -> None:
-        """End the process and everything in its session."""
+        """End the process and every child of it, those too that left its session."""
         process, self._process = self._process, None
+        self.users = set()
         if process is None:
             return
         for stream in (self._requests, self._replies):
@@ -88,6 +93,7 @@ class Worker:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        _end_marked(self._mark)
         self._output.join(timeout=1)
 
     def output(self) -> str:
@@ -115,7 +121,8 @@ class Worker:
     def _spawn(self) -> None:
         child_reads, we_write = os.pipe()
         we_read, child_writes = os.pipe()
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        self._mark = secrets.token_hex(16)
+        environment = {**os.environ, MARK: self._mark, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         command = [self.source.python, str(BOOTSTRAP), str(child_reads), str(child_writes)]
         try:
             self._process = subprocess.Popen(  # noqa: S603  the interpreter is the user's choice
@@ -171,6 +178,14 @@ class Worker:
         code = process.poll()
         self.close()
         return WorkerGone(_how(code), self._output.text())
+
+
+def _end_marked(mark: str) -> None:
+    """End what still carries a worker's mark; a system without /proc does not tell."""
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"{MARK}={mark}".encode() in environment.read_bytes():
+                os.kill(int(environment.parent.name), signal.SIGKILL)
 
 
 class Output:

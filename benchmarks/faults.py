@@ -1,0 +1,76 @@
+"""`python -m benchmarks.faults`: what finds every planted fault, from one audit, then what is said of the correct twins; 1 if a fault is missed or a twin accused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from specverify.audit.events import read_events
+from specverify.audit.records import Finding, PropertyRecord, Record, SubjectRecord
+from specverify.audit.verdict import UPHELD, Verdict, verdicts
+from specverify.faults import FAULTS
+from specverify.faults.catalogue import Fault
+
+ROOT = Path(__file__).resolve().parents[1]
+TWINS = (ROOT / "tests" / "twins", ROOT / "tests" / "twins" / "pieces")
+
+
+def audit(*arguments: str) -> list[Record]:
+    """The records of one audit."""
+    with tempfile.TemporaryDirectory() as out:
+        done = subprocess.run([sys.executable, "-m", "specverify", "audit", *arguments, "--out", out], capture_output=True, text=True)
+        runs = list(Path(out).iterdir())
+        if not runs:
+            raise SystemExit(done.stdout + done.stderr)
+        return read_events(runs[0])
+
+
+def found_by(fault: Fault, records: list[Record]) -> list[PropertyRecord]:
+    """The properties that fail on a fault, those that should find it first."""
+    failed = [r for r in records if isinstance(r, PropertyRecord) and r.subject == fault.name and r.status == "failed"]
+    return sorted(failed, key=lambda row: fault.found_by.index(row.property) if row.property in fault.found_by else len(fault.found_by))
+
+
+def fault_line(fault: Fault, found: list[PropertyRecord], evidence: dict[str, str]) -> tuple[str, bool]:
+    """One line of the table, and whether a property that should find the fault does."""
+    hit = bool(found) and found[0].property in fault.found_by
+    how = f"{evidence[found[0].reason]:<12} {found[0].seconds:>6.1f}" if found else f"{'-':<12} {'-':>6}"
+    names = " ".join(row.property for row in found)
+    return f"{fault.name:<30} {fault.kind:<11} {how}  {names}{'' if hit else '  MISSED, should be found by ' + ' or '.join(fault.found_by)}", hit
+
+
+def twin_line(verdict: Verdict) -> str:
+    """One line: the exit code that the twin would give alone, what that means, its advisories and grid effects."""
+    beside = [f"{severity} {finding.property}" for severity in ("advisory", "grid") for finding in verdict.having(severity)]
+    return f"{verdict.subject.subject:<34} {verdict.subject.contract:<27} {verdict.exit_code}  {verdict.headline}{'; ' if beside else ''}{', '.join(beside)}"
+
+
+def twins() -> Iterator[Verdict]:
+    """The verdict on every twin."""
+    for folder in TWINS:
+        records = audit(str(folder))
+        yield from verdicts([record for record in records if isinstance(record, SubjectRecord)], records)
+
+
+def main() -> int:
+    """Print both tables."""
+    records = audit(*(f"fault:{name}" for name in FAULTS), "--fail-on", "grid")
+    evidence = {record.id: record.evidence for record in records if isinstance(record, Finding)}
+    print(f"{'planted fault':<30} {'kind':<11} {'evidence':<12} {'s':>6}  found by")
+    lines = [fault_line(fault, found_by(fault, records), evidence) for fault in FAULTS.values()]
+    print("\n".join(line for line, _ in lines))
+    missed = sum(not hit for _, hit in lines)
+    print(f"{len(lines)} planted faults, {missed} missed\n", flush=True)
+    print(f"{'twin':<34} {'contract':<27} exit, meaning, what else is told")
+    judged = list(twins())
+    print("\n".join(map(twin_line, judged)))
+    accused = sum(verdict.exit_code != UPHELD for verdict in judged)
+    print(f"{len(judged)} twins, {accused} not upheld")
+    return int(missed > 0 or accused > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
