@@ -1,12 +1,14 @@
-"""gallery:transformers: the speculative sampling step of Hugging Face transformers, `generation.utils._speculative_sampling`.
+"""gallery:transformers: the speculative sampling step of Hugging Face transformers, `generation.utils._speculative_sampling`, and its logits warpers.
 
-Written from its signature and docstring, and by trial. Arguments are bound by name, since they differ between versions.
+Written from signatures and docstrings, and by trial. The step's arguments are bound by name, since they differ between versions. The warpers are called
+in the order in which `generate` lists them: temperature, top-k, top-p.
 """
 
 import inspect
 
 import torch
 from torch import Tensor
+from transformers import LogitsProcessorList, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 from transformers.generation.utils import _speculative_sampling
 
 import specverify as sv
@@ -26,3 +28,21 @@ def speculative_sampling(p: Tensor, q: Tensor, draft: Tensor) -> Tensor:
     }
     tokens, _ = _speculative_sampling(**{name: value for name, value in arguments.items() if name in TAKES})
     return torch.as_tensor(tokens[0])
+
+
+@sv.subject("filter_logits", name="transformers.TopK_TopP", batch=True, dtypes=("float32", "float64", "float16", "bfloat16"))
+def top_k_top_p(logits: Tensor, top_k: int, top_p: float) -> Tensor:
+    """They take rows, and ids that they do not look at; top-p is a filter below 1 only, and `generate` leaves it out at 1."""
+    warpers = LogitsProcessorList([TopKLogitsWarper(top_k)])
+    if top_p < 1:
+        warpers.append(TopPLogitsWarper(top_p))
+    rows = logits.reshape(-1, logits.shape[-1])
+    filtered: Tensor = warpers(torch.zeros(len(rows), 0, dtype=torch.long), rows)
+    return filtered.reshape(logits.shape)
+
+
+@sv.subject("warp", name="transformers.warpers", batch=True, dtypes=("float32", "float64"), conventions={"order": "temperature"})
+def warp(logits: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:
+    """Temperature, the filters, softmax."""
+    scaled: Tensor = TemperatureLogitsWarper(temperature)(torch.zeros(1, 0, dtype=torch.long), logits)
+    return top_k_top_p(scaled, top_k, top_p).softmax(-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import inspect
@@ -15,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from specverify.contracts import contract, fitted
+from specverify.contracts import Array, contract, fitted
 from specverify.errors import SpecverifyError, Unloadable
 from specverify.subjects import adapt, trial
 from specverify.subjects.declare import DECLARED, Declaration, location, subject
@@ -47,6 +48,7 @@ def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[st
         match request:
             case {"do": "describe", "source": source}:
                 described = describe(source, bound)
+                _load_arrays(bound)
                 limit_memory(max([request.get("memory", 0), *(one.declaration.memory or 0 for one in bound.values())]), asked=bool(request.get("memory")))
                 return {"subjects": described, "versions": versions()}
             case {"do": "call", "subject": name, "cases": cases}:
@@ -61,6 +63,14 @@ def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[st
         told = adapt.raised(error)
         message = f"The worker failed on {request.get('do')!r}: {told['type']}: {told['message']} ({told['where']})."
         return {"error": {"message": message, "hint": "This is a fault of specverify; please report it.", "kind": "internal"}}
+
+
+def _load_arrays(bound: Mapping[str, trial.Bound]) -> None:
+    """What the arguments will be made of, before the memory is limited: a CUDA build of torch alone maps more than the limit."""
+    takers = [one for one in bound.values() if any(isinstance(value, Array) for value in one.contract.smoke.values())]
+    for name in {one.declaration.arrays for one in takers} - {"list"}:
+        with contextlib.suppress(ImportError):  # the first call will say so
+            importlib.import_module(name)
 
 
 def _call(bound: trial.Bound, request: Mapping[str, Any]) -> dict[str, object]:

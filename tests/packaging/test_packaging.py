@@ -3,10 +3,12 @@
 import json
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
+import tomllib
 
 from specprops import __main__ as suite
 from specverify.audit.suite import properties
@@ -49,12 +51,21 @@ def test_ids_are_unique_and_belong_to_their_contract() -> None:
         assert row["source"]
 
 
+def built(out: Path, *options: str) -> Path:
+    done = subprocess.run([sys.executable, "-m", "build", *options, "--no-isolation", "--outdir", str(out), str(ROOT)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return out
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    out = tmp_path_factory.mktemp("dist")
-    done = subprocess.run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return zipfile.ZipFile(next(out.glob("specdec_verify-*.whl")))
+    return zipfile.ZipFile(next(built(tmp_path_factory.mktemp("wheel"), "--wheel").glob("*.whl")))
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist, and the wheel that is built from it."""
+    return built(tmp_path_factory.mktemp("dist"))
 
 
 def test_the_wheel_holds_what_is_read_at_run_time(wheel: zipfile.ZipFile) -> None:
@@ -72,6 +83,45 @@ def test_the_wheel_holds_what_is_read_at_run_time(wheel: zipfile.ZipFile) -> Non
     ]
     assert set(needed) <= names
     assert not [name for name in names if name.startswith(("tests", "reference/", "properties/"))]
+
+
+def test_the_wheel_holds_every_file_of_the_three_packages(wheel: zipfile.ZipFile) -> None:
+    roots = {"specverify": ROOT, "specref": ROOT / "reference", "specprops": ROOT / "properties"}
+    files = {str(path.relative_to(root)) for name, root in roots.items() for path in (root / name).rglob("*") if path.is_file()}
+    assert {name for name in wheel.namelist() if ".dist-info/" not in name} == {name for name in files if "__pycache__" not in name}
+
+
+def test_the_wheel_says_who_it_is(wheel: zipfile.ZipFile) -> None:
+    said = {Path(name).name: wheel.read(name).decode() for name in wheel.namelist() if ".dist-info/" in name}
+    assert said["LICENSE"] == (ROOT / "LICENSE").read_text()
+    for line in ("Name: specdec-verify", "Requires-Python: >=3.11", "License-Expression: Apache-2.0"):
+        assert line in said["METADATA"].splitlines()
+    for line in ("specverify = specverify.cli:main", "specverify = specverify.plugin", "specprops = specprops"):
+        assert line in said["entry_points.txt"].splitlines()
+
+
+def test_the_sdist_holds_the_sources_and_their_tests_and_no_reports(dist: Path) -> None:
+    with tarfile.open(next(dist.glob("*.tar.gz"))) as sdist:
+        names = [Path(name).parts[1:] for name in sdist.getnames()]
+    files = {"/".join(parts) for parts in names}
+    assert {"LICENSE", "README.md", "pyproject.toml", "tox.ini", "reference/specref/sampling.py", "tests/conftest.py", "constraints/test.txt"} <= files
+    assert not {parts[0] for parts in names} & {"reports", ".git", "dist", "build"}
+    assert not [name for name in files if "__pycache__" in name or ".venv" in name]
+
+
+def test_the_wheel_of_the_sdist_is_the_wheel_of_the_tree(dist: Path, wheel: zipfile.ZipFile) -> None:
+    again = zipfile.ZipFile(next(dist.glob("*.whl")))
+    assert {info.filename: info.CRC for info in again.infolist()} == {info.filename: info.CRC for info in wheel.infolist()}
+
+
+def test_the_lowest_constraints_are_the_lower_bounds() -> None:
+    """All but torch's, which tox.ini names."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    bounds = dict(line.split(">=") for line in project["dependencies"] + project["optional-dependencies"]["test"])
+    lowest = dict(line.split("==") for line in (ROOT / "constraints/lowest.txt").read_text().splitlines() if not line.startswith("#"))
+    assert lowest.keys() == bounds.keys() - {"torch"}
+    for name, version in lowest.items():
+        assert f"{version}.".startswith(f"{bounds[name]}.")
 
 
 def imported_by(statement: str) -> set[str]:

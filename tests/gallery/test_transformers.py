@@ -1,0 +1,44 @@
+"""gallery:transformers on an installed transformers, of this interpreter or of the one that SPECVERIFY_TRANSFORMERS names."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import pytest
+
+NAMED = os.environ.get("SPECVERIFY_TRANSFORMERS")
+PYTHON = NAMED or sys.executable
+pytestmark = pytest.mark.skipif(
+    not NAMED and not os.environ.get("SPECVERIFY_REQUIRE_TRANSFORMERS") and importlib.util.find_spec("transformers") is None,
+    reason="no transformers here; SPECVERIFY_TRANSFORMERS names an interpreter that has it",
+)
+
+STEP, FILTERS, WARPERS = "transformers._speculative_sampling", "transformers.TopK_TopP", "transformers.warpers"
+
+LISTED = """
+from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
+model = LlamaForCausalLM(LlamaConfig(vocab_size=8, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, num_key_value_heads=1))
+for temperature, top_k, top_p in ((0.5, 3, 0.9), (0.5, 3, 1.0)):
+    asked = GenerationConfig(do_sample=True, temperature=temperature, top_k=top_k, top_p=top_p)
+    listed = model._get_logits_processor(asked, input_ids_seq_length=1, encoder_input_ids=None, prefix_allowed_tokens_fn=None, logits_processor=[])
+    print(*(type(one).__name__ for one in listed))
+"""
+
+
+def test_the_published_verdicts_hold(audit) -> None:
+    """The step's only failure is the token of target probability zero at a uniform draw of exactly 0; the warpers have none."""
+    done = audit("gallery:transformers", "--python", PYTHON, "-n", "2")
+    assert done.code == 0, done.out
+    assert {row.subject for row in done.subjects()} == {STEP, FILTERS, WARPERS}
+    assert {(row.subject, row.property, row.severity) for row in done.findings()} == {(STEP, "CHN-004", "grid")}
+    for name in (STEP, FILTERS, WARPERS):
+        assert set(done.status(name).values()) <= {"ok", "grid", "not applicable"}
+
+
+def test_generate_lists_the_warpers_in_the_order_in_which_the_entry_calls_them() -> None:
+    """Temperature, top-k, top-p; no top-p at 1."""
+    done = subprocess.run([PYTHON, "-W", "ignore", "-c", LISTED], capture_output=True, text=True)
+    full, without = done.stdout.splitlines()
+    assert full.split() == ["TemperatureLogitsWarper", "TopKLogitsWarper", "TopPLogitsWarper"]
+    assert without.split() == ["TemperatureLogitsWarper", "TopKLogitsWarper"]
