@@ -1,0 +1,171 @@
+"""What is changed around an exploration: reads that bypass torch's dispatch, and generators that are not followed."""
+
+from __future__ import annotations
+
+import gc
+import math
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from specverify.exact.machine import Machine, here
+from specverify.exact.nodes import Opaque, continuous
+from specverify.exact.numbers import MATHS, Number, followed
+from specverify.exact.space import Hidden, Stop
+
+SEED = 20_261_130
+LOOK_AGAIN = 5.0
+"""Seconds after which numpy's generators are looked for again: a look at all objects takes 50 ms."""
+
+RUNNING: list[Machine] = []
+"""Executions under way, innermost last."""
+_REAL = {name: getattr(Tensor, name) for name in ("item", "tolist", "numpy", "__array__", "__float__", "__int__", "__index__", "data_ptr", "__dlpack__")}
+_MANUAL_SEED, _TENSOR = torch.manual_seed, torch.tensor
+
+
+def state_of(generator: Any) -> bytes:
+    """A generator's state."""
+    return bytes(generator.get_state().numpy().tobytes())
+
+
+@contextmanager
+def patched() -> Iterator[None]:
+    """Methods of tensors that give plain Python values: what is discrete is decided, a continuous number stays followed, raw memory is refused."""
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.get_state()  # numpy draws a seed when this is loaded, at the first use
+    _SEEDED.clear()
+    changed: list[tuple[Any, str, Any]] = [(Tensor, name, _decided(name)) for name in _REAL]
+    changed += [(Tensor, "item", _item), (Tensor, "tolist", _tolist), (Tensor, "__int__", _whole)]
+    changed += [(math, name, followed(name)) for name in MATHS]
+    changed += [(torch, "tensor", _tensor), (torch, "manual_seed", _manual_seed), (random, "_urandom", _urandom)]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in changed]
+    try:
+        for owner, name, new in changed:
+            setattr(owner, name, new)
+        yield
+    finally:
+        for owner, name, old in reversed(before):
+            setattr(owner, name, old)
+
+
+def _symbolic(tensor: Any) -> Machine | None:
+    """The execution in which a tensor has symbolic elements, or none."""
+    machine = RUNNING[-1] if RUNNING else None
+    return machine if machine is not None and not machine.paused and machine.memory.symbolic(tensor) else None
+
+
+def _item(tensor: Tensor) -> Any:
+    machine = _symbolic(tensor)
+    node = next(machine.nodes(tensor), None) if machine is not None else None
+    if isinstance(node, Opaque):
+        raise Stop(node.reason)
+    if node is not None and continuous(node):
+        return Number(tensor.reshape(()).double())
+    return _REAL["item"](tensor)
+
+
+def _tolist(tensor: Tensor) -> Any:
+    machine = _symbolic(tensor)
+    if machine is not None and machine.decide(tensor):
+        return [_tolist(one) for one in tensor] if tensor.dim() else _item(tensor)
+    return _REAL["tolist"](tensor)
+
+
+def _whole(tensor: Tensor) -> int:
+    return int(_item(tensor)) if _symbolic(tensor) is not None else _REAL["__int__"](tensor)
+
+
+def _decided(name: str) -> Callable[..., Any]:
+    def method(tensor: Tensor, *arguments: Any, **keywords: Any) -> Any:
+        machine = _symbolic(tensor)
+        if machine is not None and machine.decide(tensor):
+            raise Stop(f"it reads continuous draws through {name}, at {here()}")
+        return _REAL[name](tensor, *arguments, **keywords)
+
+    return method
+
+
+def _tensor(data: Any, *arguments: Any, **keywords: Any) -> Tensor:
+    """torch.tensor, of followed numbers too."""
+    if isinstance(data, Number):
+        return data.tensor.to(keywords.get("dtype") or torch.get_default_dtype())
+    if isinstance(data, (list, tuple)) and any(isinstance(one, Number) for one in data):
+        return torch.stack([_tensor(one, *arguments, **keywords) for one in data])
+    return _TENSOR(data, *arguments, **keywords)
+
+
+def _manual_seed(seed: Any) -> Generator:
+    generator = _MANUAL_SEED(seed)
+    if RUNNING:
+        RUNNING[-1].states.add(state_of(torch.default_generator))
+    return generator
+
+
+def _urandom(size: int) -> bytes:
+    raise Hidden(f"it takes {size} bytes from the system's randomness, at {here()}")
+
+
+@contextmanager
+def running(machine: Machine, seed: int) -> Iterator[None]:
+    """One execution: all generators seeded; draws through `random` or numpy, or behind torch's dispatch, are refused at its end."""
+    before = _SEEDED.get(seed) or _seed(seed)
+    torch.default_generator.manual_seed(seed)
+    machine.states.add(state_of(torch.default_generator))
+    machine.generators[id(torch.default_generator)] = torch.default_generator
+    RUNNING.append(machine)
+    try:
+        with machine:
+            yield
+    finally:
+        RUNNING.pop()
+    if _others() != before:
+        _SEEDED.clear()
+        raise Stop("it draws through random or numpy, which this version does not explore")
+    if any(state_of(generator) not in machine.states for generator in machine.generators.values()):
+        raise Hidden("it draws from a generator of torch behind the exploration, in another thread perhaps")
+
+
+_SEEDED: dict[int, list[object]] = {}
+"""The seed of the generators that are not torch's, and their states since: an execution that draws from none leaves them so."""
+
+
+def _seed(seed: int) -> list[object]:
+    """Seed them."""
+    random.seed(seed)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(seed % 2**32)
+    _SEEDED.clear()
+    _SEEDED[seed] = _others()
+    return _SEEDED[seed]
+
+
+def _others() -> list[object]:
+    """States of generators that are not torch's: the global ones, and every generator object of numpy that lives."""
+    states: list[object] = [random.getstate()]
+    if "numpy" in sys.modules:
+        numpy = sys.modules["numpy"]
+        _, key, place, gauss, cached = numpy.random.get_state()
+        states += [key.tobytes(), place, gauss, cached, *(str(one.bit_generator.state) for one in _alive(numpy))]
+    return states
+
+
+def look() -> None:
+    """Look for numpy's generators now, so that a copy of this process need not."""
+    if "numpy" in sys.modules:
+        _alive(sys.modules["numpy"])
+
+
+_ALIVE: list[tuple[float, list[Any]]] = []
+
+
+def _alive(numpy: Any) -> list[Any]:
+    """Numpy's generators."""
+    if not _ALIVE or time.monotonic() - _ALIVE[0][0] > LOOK_AGAIN:
+        _ALIVE[:] = [(time.monotonic(), [one for one in gc.get_objects() if type(one) is numpy.random.Generator])]
+    return _ALIVE[0][1]
