@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from specprops.trial import Trial
 from specprops.violation import Row, Violation
 from specverify.contracts import Case
-from specverify.law import Outcome
+from specverify.law import Outcome, show_probability
+from specverify.observe import Exactly
 from specverify.stats import GRID
 from specverify.subjects.replies import Value
 
@@ -23,12 +25,18 @@ COARSE = ("float16", "bfloat16")
 Wrong = Callable[[Outcome], str | None]
 
 
-def at_the_bounds(trial: Trial, case: Case, wrong: Wrong) -> None:
-    """One uniform number at a time is put at a bound, all others are drawn; no call may fail or be `wrong`.
+def at_the_bounds(trial: Trial, case: Case, wrong: Wrong, tokens: Callable[[Outcome], Outcome] = lambda outcome: outcome) -> None:
+    """No call may fail or be `wrong`, whatever its uniform numbers are.
 
-    What goes wrong at a bound alone is a grid effect, as the property declares; what goes wrong a mass of GRID away too, or with
-    numbers of half precision, is a finding.
+    Where the law is explored it knows; `tokens` takes what one call gives out of its outcomes. Else, and where draws count as ideal numbers in it,
+    one uniform number at a time is put at a bound, and all others are drawn. What goes wrong at a bound alone is a grid effect, as the property
+    declares; what goes wrong a mass of GRID away too, or with numbers of half precision, is a finding.
     """
+    known = trial.impossible(case, lambda outcome: wrong(tokens(outcome)))
+    if known is not None:
+        _explored(*known)
+        if not known[2].law.idealised:
+            return
     for bound, (value, inner) in BOUNDS.items():
         for key in range(KEYS):
             for place in range(PLACES):
@@ -38,6 +46,19 @@ def at_the_bounds(trial: Trial, case: Case, wrong: Wrong) -> None:
                 if told is not None:
                     deeper, _ = _told(trial, case, wrong, (inner, place), key)
                     raise _violation(place, bound, told, rare=deeper is None and dtype not in COARSE)
+
+
+def _explored(told: str, mass: float, seen: Exactly) -> None:
+    if mass > 0:
+        table = (Row(told, show_probability(mass), "0"),)
+        message = f"With probability {show_power(mass)}, {told}."
+        raise Violation(message, table, kind="boundary", observed=seen, severity=None if mass <= GRID else "finding")
+
+
+def show_power(mass: float) -> str:
+    """A probability, as a power of two where it is one."""
+    fraction, exponent = math.frexp(mass)
+    return f"2^{exponent - 1}" if fraction == 0.5 else f"{mass:.3g}"  # noqa: PLR2004
 
 
 def _told(trial: Trial, case: Case, wrong: Wrong, put: tuple[float, int], key: int) -> tuple[str | None, str | None]:

@@ -9,9 +9,10 @@ The decorated name is a pytest test with one argument, `bench`, which specverify
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,15 @@ import pytest
 from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
-from specprops.trial import TELLING, Trial, statistical_violation
+from specprops.trial import FLAG, TELLING, Trial, statistical_violation
 from specprops.violation import NoAnswer, NotJudged, Violation
+from specverify import observe
 from specverify.audit import records
 from specverify.audit.suite import Property
 from specverify.contracts import CONTRACTS, Case, digest
 from specverify.errors import SpecverifyError, Unloadable
-from specverify.observe import Confirmed, Observed, stream_key
+from specverify.law import show_probability
+from specverify.observe import Confirmed, Exactly, Observed, Question, stream_key
 from specverify.report.text import finding_text, power_of_ten
 
 if TYPE_CHECKING:
@@ -39,9 +42,19 @@ SHRINK_CASES = 120
 DEATHS = 4
 """Ends of the process that one property may cause; each restart imports the subject again."""
 OUTPUT_SHOWN = 2_000
+CHUNK = 64
+"""Cases of a scope in one request."""
 
 PROPERTIES: list[Property] = []
 """Every property, in the order of its module; `properties.json` is made from it."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """All small cases, smallest first, which an explored subject is judged on; and what they are, in words."""
+
+    cases: Callable[[Description], Iterable[Case]]
+    told: str
 
 
 @dataclass(frozen=True)
@@ -54,6 +67,7 @@ class Claim:
     first: Callable[[Description], Sequence[Case]]
     limit: int
     applies: Callable[[Description], str | None]
+    scope: Scope | None
 
     def excluded(self, subject: Description) -> str | None:
         """Why the property does not apply to a subject, or none."""
@@ -77,6 +91,7 @@ def prop(  # noqa: PLR0913  a property is described in one place
     severity: str = "finding",
     limit: int = 40,
     applies: Callable[[Description], str | None] = lambda _: None,
+    scope: Scope | None = None,
 ) -> Callable[[Body], Callable[[Bench], None]]:
     """Register a property and make its test.
 
@@ -92,11 +107,12 @@ def prop(  # noqa: PLR0913  a property is described in one place
         severity: finding, grid or advisory.
         limit: how many cases are searched.
         applies: why it does not apply to a subject, or none.
+        scope: all small cases, for subjects whose laws are explored.
     """
     contract = next(name for name, one in CONTRACTS.items() if one.prefix == id_.partition("-")[0])
 
     def decorate(body: Body) -> Callable[[Bench], None]:
-        claim = Claim(Property(id_, contract, sentence, source, guards, after, statistical, severity, body.__name__), body, cases, first, limit, applies)
+        claim = Claim(Property(id_, contract, sentence, source, guards, after, statistical, severity, body.__name__), body, cases, first, limit, applies, scope)
         PROPERTIES.append(claim.row)
 
         def test(bench: Bench) -> None:
@@ -119,7 +135,8 @@ class Suspect:
     @property
     def log_e(self) -> float:
         """How strongly its draws speak; infinite where no statistics are needed."""
-        return self.violation.observed.log_e if self.violation.observed is not None else math.inf
+        seen = self.violation.observed
+        return seen.log_e if isinstance(seen, Observed) else math.inf
 
     @property
     def telling(self) -> bool:
@@ -140,12 +157,12 @@ class Judgement:
 
     def __init__(self, claim: Claim, bench: Bench) -> None:
         self.claim, self.row, self.bench = claim, claim.row, bench
-        self.trial = Trial(bench, claim.row.id)
+        self.trial = Trial(bench, claim.row)
         self.seen: dict[str, Violation | None] = {}
         self.suspects: list[Suspect] = []
         self.stopped: Undecided | None = None
         self.deaths = 0
-        self.cut = False
+        self.cut = self.quiet = False
         self.started = time.monotonic()
 
     def run(self) -> None:
@@ -186,17 +203,60 @@ class Judgement:
         """The violation to report, confirmed where it is statistical; none if nothing looks wrong."""
         subject = self.bench.subject.description
         found = self._search_first(self.claim.first(subject))
+        told = self.trial.explored
+        if found is None and self.claim.scope is not None and observe.explorable(self.bench.subject):
+            found = self._exhaust(self.claim.scope)
         if found is None and self.claim.cases is not None and self.stopped is None:
             found = self._search(self.claim.cases(subject))
         if found is None and self.stopped is not None:
             raise self.stopped
         if found is None and self.suspects:
             found = max(self.suspects, key=lambda suspect: suspect.log_e)
+        if found is None and told is not None and "statistical" not in self.trial.rungs:
+            found = self._drawn_too(*told)
+        if found is not None and isinstance(found.violation.observed, Exactly) and self._contradicted(found, found.violation.observed):
+            return self._found()
         return self._confirmed(found) if found is not None and found.violation.question is not None else found
+
+    def _drawn_too(self, case: Case, question: Question) -> Suspect | None:
+        """An explored law that is right, held against draws as well: what changes from call to call is no part of an exploration."""
+        try:
+            seen = self.trial.look(case, question)
+        except Violation as violation:
+            return Suspect(case, violation)
+        except (NoAnswer, SpecverifyError) as event:
+            raise _undecided(event) from event
+        return Suspect(case, statistical_violation(question, seen)) if seen.log_e >= FLAG else None
+
+    def _contradicted(self, found: Suspect, seen: Exactly) -> bool:
+        """Whether draws do not follow the explored law; then the subject's explored laws count no more, and the search begins anew."""
+        try:
+            if not self.trial.contradicted(found.case, seen):
+                return False
+        except (Violation, NoAnswer, SpecverifyError):
+            return False
+        observe.distrust(self.bench.subject, "draws do not follow the explored law: a hidden state, or a source of randomness that is not followed")
+        self.seen, self.suspects = {}, []
+        self.trial.rungs, self.trial.explored = set(), None
+        return True
 
     def _search_first(self, cases: Sequence[Case]) -> Suspect | None:
         """The first telling suspect among the given cases."""
         return next((suspect for case in cases if (suspect := self._examine(case)) is not None and suspect.telling), None)
+
+    def _exhaust(self, scope: Scope) -> Suspect | None:
+        """Judge all small cases, in order, many to a request; only what is wrong is noted one by one."""
+        waiting = iter(scope.cases(self.bench.subject.description))
+        self.quiet = True
+        while (chunk := list(itertools.islice(waiting, CHUNK))) and observe.explorable(self.bench.subject):
+            observe.foresee(self.bench.subject, chunk, probe=1)
+            found = self._search_first(chunk)
+            if found is not None:
+                return found
+        self.quiet = False
+        if not chunk:
+            self.trial.remark = f"exhausted: {scope.told}"
+        return None
 
     def _search(self, strategy: st.SearchStrategy[Case]) -> Suspect | None:
         """Let Hypothesis look for a telling suspect and shrink it; its seed is a hash of the run key, the property and the subject."""
@@ -281,7 +341,7 @@ class Judgement:
             property=self.row.id, sentence=self.row.sentence, source=self.row.source, severity=severity, message=violation.message,
             case=records.arguments(found.case), table=tuple(records.Line(r.outcome, r.found, r.right) for r in violation.table),
             evidence="pointwise" if violation.observed is None else violation.observed.evidence, smallest=not self.cut,
-            statistics=statistics(violation.observed, threshold), steps=violation.observed.steps if violation.observed else (),
+            statistics=statistics(violation.observed, threshold), steps=violation.observed.steps if violation.observed else (), path=_path(violation),
             output=records.clean(subject.worker.output()[-OUTPUT_SHOWN:]), file=described.file, line=described.line,
         )  # fmt: skip
         self.bench.write(finding)
@@ -290,18 +350,37 @@ class Judgement:
         if breaks:
             pytest.fail(finding_text(finding), pytrace=False)
 
-    def _note(self, case: Case, result: str, observed: Observed | None, threshold: float | None = None) -> None:
+    def _note(self, case: Case, result: str, observed: Observed | Exactly | None, threshold: float | None = None) -> None:
+        if self.quiet and result == "ok":
+            return
         self.bench.write(records.CaseRecord(self.bench.subject.label, self.row.id, digest(case), result, statistics(observed, threshold)))
+
+    def _evidence(self) -> str:
+        """The weakest rung that answered."""
+        if self.trial.rungs:
+            return "statistical" if "statistical" in self.trial.rungs else "exact"
+        return "statistical" if self.row.statistical else "pointwise"
 
     def _end(self, status: str, reason: str = "") -> None:
         row, subject = self.row, self.bench.subject
         self.bench.write(
             records.PropertyRecord(
                 subject=subject.label, contract=row.contract, property=row.id, sentence=row.sentence, guards=row.guards, status=status,
-                evidence="statistical" if row.statistical else "pointwise", reason=records.clean(reason), law=self.trial.asked_law,
+                evidence=self._evidence(), reason=records.clean(reason), law=self.trial.asked_law,
                 cases=len(self.seen), draws=self.trial.draws, seconds=round(time.monotonic() - self.started, 3),
             )
         )  # fmt: skip
+
+
+def _path(violation: Violation) -> tuple[records.Choice, ...]:
+    """The random choices that lead to the outcome that is furthest off."""
+    seen = violation.observed
+    if not isinstance(seen, Exactly):
+        return ()
+    impossible = seen.comparison.impossible
+    worst = max(impossible, key=impossible.__getitem__) if impossible else seen.comparison.worst
+    path = seen.law.paths.get(worst)
+    return tuple(records.Choice(*step, show_probability(step[2])) for step in path.steps) if path is not None else ()
 
 
 def _undecided(event: Exception) -> Undecided:
@@ -313,9 +392,9 @@ def _undecided(event: Exception) -> Undecided:
     return Undecided("inconclusive", str(event))
 
 
-def statistics(observed: Observed | None, threshold: float | None = None) -> records.Statistics | None:
-    """An observation as a record carries it."""
-    if observed is None:
+def statistics(observed: Observed | Exactly | None, threshold: float | None = None) -> records.Statistics | None:
+    """Draws as a record carries them; an explored law has none."""
+    if not isinstance(observed, Observed):
         return None
     chi2 = observed.chi2
     beside = (chi2.statistic, chi2.dof, chi2.p_value, chi2.pooled) if chi2 else (None,) * 4

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from specprops.violation import NoAnswer, Row, Violation
 from specverify import observe
 from specverify.contracts import Case, digest
 from specverify.law import Law, Outcome, show_outcome, show_probability
-from specverify.observe import Observed, Question, Unobserved, stream_key
+from specverify.observe import Exactly, Observed, Question, Unobserved, stream_key
 from specverify.observe.ladder import is_failure
+from specverify.stats import GRID
 from specverify.subjects.replies import Died, Malformed, Raised, Reply, TimedOut, Value
 
 if TYPE_CHECKING:
     from specverify.audit.bench import Bench
+    from specverify.audit.suite import Property
     from specverify.subjects.subject import Description
 
 FLAG = math.log(1e3)
@@ -23,6 +26,8 @@ FLAG = math.log(1e3)
 TELLING = math.log(1e6)
 """A suspect that is shrunk, and that ends the search: a smaller case takes its place only if it is as telling, so that a confirmation can
 repeat it. Weaker suspects are kept, and the most telling of them is confirmed if the search finds no better."""
+STRICT = ("support", "well-formed")
+"""Guards that rounding does not excuse."""
 SHOWN_ROWS = 12
 OVER_THE_LIMIT = "bad_alloc"
 """What a C++ library prints before it aborts for want of memory."""
@@ -32,13 +37,15 @@ OUT_OF_MEMORY = "The subject ran out of the worker's address space; declare `mem
 class Trial:
     """Calls and observations of one subject, counted. Seeds are hashes of the run key and the case."""
 
-    def __init__(self, bench: Bench, property_id: str) -> None:
-        self._bench, self._id = bench, property_id
+    def __init__(self, bench: Bench, row: Property) -> None:
+        self._bench, self._row = bench, row
+        self.rungs: set[str] = set()
         self.draws = 0
         self.injected = False
         self.asked_law = False
         self.remark = ""
         self.last: Observed | None = None
+        self.explored: tuple[Case, Question] | None = None
 
     @property
     def subject(self) -> Description:
@@ -49,7 +56,7 @@ class Trial:
         self, case: Case, *, stage: str = "call", put: tuple[float, int] | None = None, watch: bool = False, judge: bool = False
     ) -> Value | Raised | Malformed:
         """One seeded call; the end of the process is a violation, silence ends the search."""
-        key = stream_key(self._run_key, digest(case), f"{self._id}/{stage}")
+        key = stream_key(self._run_key, digest(case), f"{self._row.id}/{stage}")
         self.draws += 1
         self.injected |= put is not None
         return self._answered(self._bench.subject.call(case, key=key, put=put, watch=watch, judge=judge))
@@ -72,29 +79,60 @@ class Trial:
         self._observe(case, question, draws)
 
     def _observe(self, case: Case, question: Question, draws: int) -> None:
-        seen = observe.law(self._bench.subject, case, question, run_key=f"{self._run_key}/{self._id}", draws=draws)
+        seen = observe.law(self._bench.subject, case, question, run_key=f"{self._run_key}/{self._row.id}", draws=draws)
         if isinstance(seen, Unobserved):
             self._answered(seen.reply)
             return
-        self.last, self.asked_law = seen, self.asked_law or question.invariant is None
+        self.asked_law = self.asked_law or question.invariant is None
+        self.rungs.add(seen.evidence)
+        if isinstance(seen, Exactly):
+            self.explored = (case, question) if question.invariant is None else self.explored
+            self._weigh(question, seen)
+            return
+        self.last = seen
         self.draws += seen.drawn
         _enough_memory(seen)
         if seen.log_e >= FLAG:
             raise statistical_violation(question, seen)
 
+    def _weigh(self, question: Question, seen: Exactly) -> None:
+        """An explored law: beyond rounding it is wrong; what only the bounds of a generator's range show is left to the properties that look there."""
+        _enough_memory(seen)
+        if question.invariant is None:
+            wrong = seen.comparison.verdict == "different"
+        else:
+            slack = GRID if self._row.guards in STRICT else max(GRID, seen.law.tolerance)
+            wrong = math.fsum(seen.comparison.impossible.values()) > slack
+        if wrong:
+            raise exact_violation(question, seen)
+
+    def impossible(self, case: Case, wrong: Callable[[Outcome], str | None]) -> tuple[str, float, Exactly] | None:
+        """What goes wrong in the explored law of a case, in words, with its mass; no mass if nothing does; none if the law cannot be explored."""
+        seen = observe.law(self._bench.subject, case, Question(Law({"": 1.0}), lambda outcome: wrong(outcome) or ""), run_key="", draws=0)
+        if not isinstance(seen, Exactly):
+            return None
+        self.rungs.add(seen.evidence)
+        told = max(seen.comparison.impossible, key=seen.comparison.impossible.__getitem__, default="")
+        return (show_outcome(told), math.fsum(seen.comparison.impossible.values()), seen)
+
     def look(self, case: Case, question: Question) -> Observed:
         """The screen's draws of a case, to be described and not judged."""
-        seen = observe.law(self._bench.subject, case, question, run_key=f"{self._run_key}/{self._id}", draws=self._bench.settings.screen)
+        seen = observe.sampled(self._bench.subject, case, question, run_key=f"{self._run_key}/{self._row.id}", draws=self._bench.settings.screen)
         if isinstance(seen, Unobserved):
             self._answered(seen.reply)
         assert isinstance(seen, Observed)
         self.draws += seen.drawn
         return seen
 
+    def contradicted(self, case: Case, seen: Exactly) -> bool:
+        """Whether draws speak against an explored law, as strongly as a finding must: then something that is not followed decides too."""
+        question = replace(seen.question, right=Law.of(seen.law.probabilities), invariant=None)
+        return self.look(case, question).log_e >= math.log(self._bench.settings.threshold)
+
     def confirm(self, case: Case, question: Question) -> observe.Confirmed | Unobserved:
         """Ask again on fresh streams, against the threshold of the run; the end of the process is a violation here too."""
         settings = self._bench.settings
-        run_key, subject = f"{self._run_key}/{self._id}", self._bench.subject
+        run_key, subject = f"{self._run_key}/{self._row.id}", self._bench.subject
         done = observe.confirm(subject, case, question, run_key=run_key, draws=settings.draws, threshold=settings.threshold)
         if isinstance(done, observe.Confirmed):
             self.draws += done.observed.drawn
@@ -124,11 +162,22 @@ class Trial:
             self._bench.subject.worker.close()
 
 
-def _enough_memory(seen: Observed) -> None:
+def _enough_memory(seen: Observed | Exactly) -> None:
     """Running out of our own limit accuses nobody."""
-    parts = [part for outcome in seen.counts if is_failure(outcome) for part in (outcome, *outcome) if isinstance(part, tuple)]
+    parts = [part for outcome in seen.found.probabilities if is_failure(outcome) for part in (outcome, *outcome) if isinstance(part, tuple)]
     if ("raised", "MemoryError") in parts:
         raise NoAnswer(OUT_OF_MEMORY)
+
+
+def exact_violation(question: Question, seen: Exactly, severity: str | None = None) -> Violation:
+    """What to say of an explored law that is wrong."""
+    impossible = seen.comparison.impossible
+    if question.invariant is not None or any(is_failure(outcome) for outcome in impossible):
+        text = _broken_text(question.invariant or "Some draws fail", seen, impossible, math.fsum(impossible.values()), "the time")
+        failures = _failures(impossible)
+        return Violation(text, table(question, seen), kind=failures[0] if failures else "invariant", observed=seen, severity=severity)
+    message = f"The law is off by a total variation of {show_probability(seen.comparison.tv, 'float32')}."
+    return Violation(message, table(question, seen), kind="law", observed=seen, severity=severity)
 
 
 def statistical_violation(question: Question, seen: Observed) -> Violation:
@@ -141,11 +190,19 @@ def statistical_violation(question: Question, seen: Observed) -> Violation:
 
 def _broken(message: str, question: Question, seen: Observed) -> Violation:
     outside = [outcome for outcome in seen.counts if question.right[outcome] == 0]
-    failures = sorted({str(outcome[1]) for outcome in outside if is_failure(outcome) and isinstance(outcome[0], str)})
-    examples = "".join(f" The subject {seen.examples[name]}." for name in failures if name in seen.examples)
+    failures = _failures(outside)
     share = sum(seen.counts[outcome] for outcome in outside) / seen.drawn
-    text = f"{message} in {show_share(share)} of the draws.{examples}"
+    text = _broken_text(message, seen, outside, share, "the draws")
     return Violation(text, table(question, seen), kind=failures[0] if failures else "invariant", question=question, observed=seen)
+
+
+def _failures(outside: Iterable[Outcome]) -> list[str]:
+    return sorted({str(outcome[1]) for outcome in outside if is_failure(outcome) and isinstance(outcome[0], str)})
+
+
+def _broken_text(message: str, seen: Observed | Exactly, outside: Iterable[Outcome], share: float, what: str) -> str:
+    examples = "".join(f" The subject {seen.examples[name]}." for name in _failures(outside) if name in seen.examples)
+    return f"{message} in {show_share(share)} of {what}.{examples}"
 
 
 def show_share(share: float) -> str:
@@ -153,10 +210,15 @@ def show_share(share: float) -> str:
     return f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.2g}"  # noqa: PLR2004
 
 
-def table(question: Question, seen: Observed) -> tuple[Row, ...]:
+def table(question: Question, seen: Observed | Exactly) -> tuple[Row, ...]:
     """The outcomes that differ most, found against right."""
+    found = seen.found
     if question.invariant is not None:
-        wrong = sorted((x for x in seen.counts if x is not True), key=lambda x: -seen.counts[x])
-        return tuple(Row(show_outcome(x), f"{seen.found[x]:.4g}", "0") for x in wrong[:SHOWN_ROWS])
-    outcomes = sorted(question.right.probabilities.keys() | seen.counts.keys(), key=lambda x: -abs(seen.found[x] - question.right[x]))
-    return tuple(Row(show_outcome(x), f"{seen.found[x]:.4g}", show_probability(question.right[x], "float32")) for x in outcomes[:SHOWN_ROWS])
+        wrong = sorted((x for x in found.probabilities if x is not True), key=lambda x: -found[x])
+        return tuple(Row(show_outcome(x), _shown(found[x], seen), "0") for x in wrong[:SHOWN_ROWS])
+    outcomes = sorted(question.right.probabilities.keys() | found.probabilities.keys(), key=lambda x: -abs(found[x] - question.right[x]))
+    return tuple(Row(show_outcome(x), _shown(found[x], seen), show_probability(question.right[x], "float32")) for x in outcomes[:SHOWN_ROWS])
+
+
+def _shown(mass: float, seen: Observed | Exactly) -> str:
+    return show_probability(mass, "float32") if isinstance(seen, Exactly) else f"{mass:.4g}"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hypothesis import strategies as st
 
-from specprops import rows, rules
+from specprops import rows, rules, scope
 from specprops.boundary import at_the_bounds
 from specprops.hygiene import inputs_unchanged
-from specprops.suite import prop
+from specprops.suite import Scope, prop
 from specprops.trial import Trial
 from specprops.violation import Row, Violation
 from specverify.contracts import Array, Case, Family, array, array_of
@@ -19,7 +19,7 @@ from specverify.law import Outcome, product_law
 from specverify.observe import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from specverify.subjects.subject import Description
 
@@ -79,6 +79,12 @@ def lawful(subject: Description) -> st.SearchStrategy[Case]:
 def wide(subject: Description) -> st.SearchStrategy[Case]:
     """Tables in float32 or float64."""
     return tables(subject, dtypes=rows.wide(subject))
+
+
+def everything(subject: Description) -> Iterator[Case]:
+    """The small scope, in the widest of the declared dtypes."""
+    dtype = rows.wide(subject)[0]
+    return (_case(dtype, [[float(x) for x in row] for row in p], [[float(x) for x in row] for row in q]) for p, q in scope.everything())
 
 
 def equal(subject: Description) -> st.SearchStrategy[Case]:
@@ -157,9 +163,16 @@ def test_equal_rows_accept(trial: Trial, case: Case) -> None:
 
 
 @prop("CHN-008", "With the draft drawn from q, the emitted tokens completed from p follow the product of p's rows.", source=THEOREM, guards="joint",
-      statistical=True, after=("CHN-003",), first=first, cases=lawful, limit=6, applies=rows.needs_wide)  # fmt: skip
+      statistical=True, after=("CHN-003",), first=first, cases=lawful, limit=6, applies=rows.needs_wide, scope=Scope(everything, scope.TOLD))  # fmt: skip
 def test_law(trial: Trial, case: Case) -> None:
     trial.law(case, product_law(_rows(case, "p")), lambda outcome: Draw(*outcome).tokens)
+
+
+@prop("CHN-009", "Successive calls draw afresh: the tokens of two calls are independent.", source="2211.17192, appendix A.1; faults B053, B058", guards="joint", statistical=True,
+      after=("CHN-008",), first=lambda subject: first(subject)[2:3], applies=rows.needs_wide)  # fmt: skip
+def test_successive_calls(trial: Trial, case: Case) -> None:
+    p = _rows(case, "p")
+    trial.law(case, product_law([*p, *p]), lambda outcome: tuple(token for one in outcome for token in Draw(*one).tokens), spans=2)
 
 
 @prop("CHN-010", "The call leaves its arguments as they were.", source="theory, L17; faults B019", guards="hygiene", severity="advisory", after=("CHN-001",),
@@ -191,7 +204,7 @@ def test_large_vocabulary(trial: Trial, case: Case) -> None:
       source="theory S12c, C6, C7; faults B030, B073", guards="support", severity="grid", after=("CHN-001", "CHN-003"), first=boundary)  # fmt: skip
 def test_boundary_draws(trial: Trial, case: Case) -> None:
     p = _rows(case, "p")
-    at_the_bounds(trial, case, lambda tokens: impossible_token(p, tokens))
+    at_the_bounds(trial, case, lambda tokens: impossible_token(p, tokens), emitted)
 
 
 def telling(subject: Description) -> list[Case]:
@@ -216,6 +229,12 @@ def test_rule(trial: Trial, case: Case) -> None:
 def keeps_prefix(d: Draw) -> bool:
     """Whether all tokens but the last are the first draft tokens (theory S12a)."""
     return d.tokens[: d.n] == d.draft[: d.n]
+
+
+def emitted(outcome: Outcome) -> Outcome:
+    """The tokens that the call itself gave, without the completion."""
+    d = Draw(*outcome)
+    return d.tokens[: d.n + 1]
 
 
 def keeps_support(p: Sequence[Sequence[float]], d: Draw) -> bool:

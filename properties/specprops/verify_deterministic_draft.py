@@ -13,7 +13,7 @@ from specprops.boundary import at_the_bounds
 from specprops.hygiene import inputs_unchanged
 from specprops.suite import prop
 from specprops.trial import Trial
-from specprops.verify_chain import Draw, impossible_token, keeps_prefix, keeps_support, on_draws
+from specprops.verify_chain import Draw, emitted, impossible_token, keeps_prefix, keeps_support, on_draws
 from specverify.contracts import Case, array, array_of
 from specverify.law import product_law
 
@@ -90,4 +90,4 @@ def test_inputs_unchanged(trial: Trial, case: Case) -> None:
       guards="support", severity="grid", after=("DET-001", "DET-003"), first=first)  # fmt: skip
 def test_boundary_draws(trial: Trial, case: Case) -> None:
     p = list(array_of(case, "p").rows())
-    at_the_bounds(trial, case, lambda tokens: impossible_token(p, tokens))
+    at_the_bounds(trial, case, lambda tokens: impossible_token(p, tokens), emitted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from specverify.observe import Observed, Question
+from specverify.observe import Exactly, Observed, Question
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Violation(AssertionError):
         *,
         kind: str = "value",
         question: Question | None = None,
-        observed: Observed | None = None,
+        observed: Observed | Exactly | None = None,
         severity: str | None = None,
     ) -> None:
         super().__init__(message)

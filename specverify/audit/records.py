@@ -84,6 +84,15 @@ class Line(msgspec.Struct, frozen=True):
     right: str
 
 
+class Choice(msgspec.Struct, frozen=True):
+    """One random choice on the way to an outcome: the primitive and its line, what it gave, and how probable that is, as a number and as text."""
+
+    draw: str
+    outcome: str
+    probability: float
+    shown: str
+
+
 class Argument(msgspec.Struct, frozen=True):
     """One argument of a case: as text, and whole (an array as dtype, shape and base64 of little-endian bytes)."""
 
@@ -109,6 +118,7 @@ class Finding(msgspec.Struct, tag="finding", tag_field="kind", frozen=True):
     smallest: bool = True
     statistics: Statistics | None = None
     steps: tuple[tuple[str, str], ...] = ()
+    path: tuple[Choice, ...] = ()
     output: str = ""
     file: str = ""
     line: int = 0

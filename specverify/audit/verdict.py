@@ -13,7 +13,8 @@ PRIORITY = (INTERRUPTED, USAGE, BROKEN, UNLOADABLE, UNDECIDED, UPHELD)
 RESOLUTION = 0.15
 """Total variation that one screen of 2,000 draws flags with probability 99 %, up to 64 outcomes (measured in tests/power)."""
 
-LAWS = f" Laws were judged by sampling; a shift of total variation {RESOLUTION:g} that is spread over the outcomes of a tested case is found with probability 99 %."
+EXPLORED = " Laws are exact on the tested cases: every random choice was explored."
+SAMPLED = f" Laws were judged by sampling; a shift of total variation {RESOLUTION:g} that is spread over the outcomes of a tested case is found with probability 99 %."
 
 OWN = {
     "lossless": {"joint", "position", "support", "greedy"},
@@ -108,7 +109,8 @@ def _broken(claim: str, rows: tuple[PropertyRecord, ...], findings: tuple[Findin
 
 def _upheld(claim: str, rows: tuple[PropertyRecord, ...]) -> tuple[str, str]:
     seen = f"{sum(row.cases for row in rows):,} cases and {sum(row.draws for row in rows):,} draws"
-    tail = LAWS if any(row.law and row.status == "ok" for row in rows) else ""
+    rungs = {row.evidence for row in rows if row.law and row.status == "ok"}
+    tail = (EXPLORED if "exact" in rungs else "") + (SAMPLED.replace(" Laws", " Some laws" if "exact" in rungs else " Laws") if "statistical" in rungs else "")
     doubtful = [row.property for row in rows if row.status == "unconfirmed"]
     if doubtful:
         tail += f" In {', '.join(doubtful)} a case looked wrong at first and was not confirmed."

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from specverify.contracts.arrays import FLOATS, Array
 from specverify.contracts.families import Family, expand
+from specverify.contracts.picks import Pick
 from specverify.errors import SpecverifyError
 from specverify.law import Outcome
 
@@ -49,15 +49,15 @@ class Convention:
 
 @dataclass(frozen=True)
 class Stream:
-    """What the tool itself draws around one call when it samples a law, from a generator of its own.
+    """What the tool itself draws around one call when a law is observed, through picks that are its own.
 
     Attributes:
         draw: extra arguments for one call, such as draft tokens drawn from q.
         finish: the outcome of one draw, from those arguments and the call's outcome.
     """
 
-    draw: Callable[[random.Random], dict[str, object]] = field(default=lambda _: {})
-    finish: Callable[[random.Random, Mapping[str, object], Outcome], Outcome] = field(default=lambda _rng, _drawn, outcome: outcome)
+    draw: Callable[[Pick], dict[str, object]] = field(default=lambda _: {})
+    finish: Callable[[Pick, Mapping[str, object], Outcome], Outcome] = field(default=lambda _pick, _drawn, outcome: outcome)
 
 
 @dataclass(frozen=True)

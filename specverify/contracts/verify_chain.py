@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 from specverify.contracts.arrays import Array, array
@@ -20,6 +18,7 @@ from specverify.contracts.base import (
     probability_rows,
     token_list,
 )
+from specverify.contracts.picks import Pick
 from specverify.law import Outcome
 
 
@@ -52,38 +51,32 @@ def emitted_tokens(result: object, gamma: int, width: int) -> Outcome:
 
 
 def _stream(case: Case) -> Stream:
-    """Drafts drawn from q, completions from p, both from the tool's generator; outcome (draft, n, gamma + 1 tokens)."""
+    """Drafts drawn from q, completions from p, both by the tool; outcome (draft, n, gamma + 1 tokens)."""
     p, q = cumulative(array_of(case, "p")), cumulative(array_of(case, "q"))
     fixed = array_of(case, "draft") if "draft" in case else None
 
-    def draw(rng: random.Random) -> dict[str, object]:
-        return {} if fixed is not None else {"draft": array("int64", (len(q),), [token(row, rng) for row in q])}
+    def draw(pick: Pick) -> dict[str, object]:
+        return {} if fixed is not None else {"draft": array("int64", (len(q),), [pick(row) for row in q])}
 
-    def finish(rng: random.Random, drawn: Mapping[str, object], outcome: Outcome) -> Outcome:
+    def finish(pick: Pick, drawn: Mapping[str, object], outcome: Outcome) -> Outcome:
         draft = drawn.get("draft", fixed)
         assert isinstance(draft, Array)
-        return completed(rng, draft.values, outcome, p)
+        return completed(pick, draft.values, outcome, p)
 
     return Stream(draw, finish)
 
 
-def completed(rng: random.Random, draft: Sequence[float], outcome: Outcome, p: list[list[float]]) -> Outcome:
+def completed(pick: Pick, draft: Sequence[float], outcome: Outcome, p: list[list[float]]) -> Outcome:
     """(draft, n, tokens completed from p); an exception or a malformed result as it is."""
     if not isinstance(outcome[0], int):
         return outcome
-    rest = tuple(token(row, rng) for row in p[len(outcome) :])
+    rest = tuple(pick(row) for row in p[len(outcome) :])
     return (tuple(draft), len(outcome) - 1, outcome + rest)
 
 
 def cumulative(rows: Array) -> list[list[float]]:
     """Cumulative sums of each row."""
     return [list(itertools.accumulate(row)) for row in rows.rows()]
-
-
-def token(sums: Sequence[float], rng: random.Random) -> int:
-    """A token by inverse CDF; u < 1 keeps u * total at or below the last sum, and bisect_right never stops on a token of probability zero."""
-    found = bisect_right(sums, rng.random() * sums[-1])
-    return found if found < len(sums) else sums.index(sums[-1])
 
 
 CONTRACT = Contract(

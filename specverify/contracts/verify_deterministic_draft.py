@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 
 from specverify.contracts.arrays import Array, array
 from specverify.contracts.base import Case, Contract, Parameter, Stream, array_of, check_names, outside, probability_rows
+from specverify.contracts.picks import Pick
 from specverify.contracts.verify_chain import completed, cumulative, emitted_tokens
 from specverify.law import Outcome
 
@@ -24,11 +24,11 @@ def _outcome(case: Case, result: object) -> Outcome:
 
 
 def _stream(case: Case) -> Stream:
-    """Completions from p, by the tool's generator; outcome (draft, n, gamma + 1 tokens)."""
+    """Completions from p, by the tool; outcome (draft, n, gamma + 1 tokens)."""
     p, draft = cumulative(array_of(case, "p")), array_of(case, "draft").values
 
-    def finish(rng: random.Random, _drawn: Mapping[str, object], outcome: Outcome) -> Outcome:
-        return completed(rng, draft, outcome, p)
+    def finish(pick: Pick, _drawn: Mapping[str, object], outcome: Outcome) -> Outcome:
+        return completed(pick, draft, outcome, p)
 
     return Stream(finish=finish)
 

@@ -100,6 +100,12 @@ def one_uniform_for_all(p: Tensor, q: Tensor, draft: Tensor) -> list[int]:
     return _step(p, q, draft, accept=lambda p, q, x: bool(u < p[x] / q[x]))
 
 
+@sv.subject("verify_chain", name="reseeds-itself", rule="standard")
+def reseeds_itself(p: Tensor, q: Tensor, draft: Tensor) -> list[int]:
+    torch.manual_seed(1234)
+    return _step(p, q, draft)
+
+
 @sv.subject("verify_chain", name="raises-on-rejection", rule="standard")
 def raises_on_rejection(p: Tensor, q: Tensor, draft: Tensor) -> list[int]:
     def replace(p: Tensor, q: Tensor, i: int) -> Tensor:

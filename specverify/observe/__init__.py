@@ -1,6 +1,21 @@
-"""The ladder: how a subject's law on one case is observed. In this version it has one rung, sampling in the worker."""
+"""The ladder: how a subject's law on one case is observed: explored exactly, or else sampled in the worker."""
 
+from specverify.observe.exploring import distrust, explorable, explored, foresee
 from specverify.observe.keys import stream_key
-from specverify.observe.ladder import Confirmed, Observed, Question, Unobserved, confirm, law
+from specverify.observe.ladder import Confirmed, Exactly, Observed, Question, Unobserved, confirm, law, sampled
 
-__all__ = ["Confirmed", "Observed", "Question", "Unobserved", "confirm", "law", "stream_key"]
+__all__ = [
+    "Confirmed",
+    "Exactly",
+    "Observed",
+    "Question",
+    "Unobserved",
+    "confirm",
+    "distrust",
+    "explorable",
+    "explored",
+    "foresee",
+    "law",
+    "sampled",
+    "stream_key",
+]

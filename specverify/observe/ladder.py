@@ -1,21 +1,24 @@
-"""Observing a law: a screen of one stream while cases are searched, and the confirmation of one case on fresh streams."""
+"""Observing a law: explored exactly where that can be; else a screen of one stream while cases are searched, and the confirmation of one case on fresh streams."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from specverify.contracts import Case, digest
-from specverify.law import Law, Outcome
+from specverify.law import Comparison, ExactLaw, Law, Outcome, Path
+from specverify.observe.exploring import explored
 from specverify.observe.keys import stream_key
 from specverify.stats import ChiSquared, chi_squared, log_e_value
-from specverify.subjects.replies import Died, Raised, TimedOut
+from specverify.subjects.replies import Died, Explored, Raised, TimedOut
 from specverify.subjects.subject import Subject
 
-STEPS = (("exact", "the exact engine is not part of this version"), ("near-exact", "the black box is not part of this version"))
-"""Rungs that were not taken, with the reason, as every observation records them."""
+NEAR_EXACT = ("near-exact", "the black box is not part of this version")
+"""A rung that is never taken, with the reason, as every sampled observation records it."""
 
+LOOSE = 2.0**-10
+"""Total variation allowed to rounding up to which an explored law decides alone; half precision is granted a hundred times more, which draws can tell."""
 FIRST_LOOK = 2_000
 """Draws of a confirmation's first chunk; each chunk doubles what was drawn. A gross fault is sure after the first, and shown to two digits."""
 
@@ -39,7 +42,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Observed:
-    """What was seen of a law on one case.
+    """What draws showed of a law on one case.
 
     Attributes:
         counts: outcome to draws.
@@ -58,13 +61,39 @@ class Observed:
     log_e: float
     chi2: ChiSquared | None
     evidence: str = "statistical"
-    steps: tuple[tuple[str, str], ...] = STEPS
+    steps: tuple[tuple[str, str], ...] = (NEAR_EXACT,)
     examples: Mapping[str, Raised] = field(default_factory=dict)
 
     @property
     def found(self) -> Law:
         """Relative frequencies."""
         return Law.empirical(self.counts)
+
+
+@dataclass(frozen=True)
+class Exactly:
+    """A law that was explored: no draws, no statistics, no confirmation.
+
+    Attributes:
+        law: of the projected outcome.
+        right: the law that it must follow.
+        comparison: of the two.
+        question: what was asked.
+        examples: an example of each exception in it.
+    """
+
+    law: ExactLaw
+    right: Law
+    comparison: Comparison
+    question: Question
+    examples: Mapping[str, Raised] = field(default_factory=dict)
+    evidence: str = "exact"
+    steps: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def found(self) -> Law:
+        """Its probabilities."""
+        return Law(self.law.probabilities)
 
 
 @dataclass(frozen=True)
@@ -83,12 +112,49 @@ class Confirmed:
     observed: Observed
 
 
-def law(subject: Subject, case: Case, question: Question, *, run_key: str, draws: int) -> Observed | Unobserved:
-    """Screen one case: `draws` of one stream, seeded by the run key and the case, against the right law.
+def law(subject: Subject, case: Case, question: Question, *, run_key: str, draws: int) -> Exactly | Observed | Unobserved:
+    """The exact law of one case where it can be explored; else a screen: `draws` of one stream, seeded by the run key and the case.
 
-    A step's case comes without its draft, which the stream then draws from q.
+    A step's case comes without its draft, which is then drawn from q.
     """
-    return _stream(subject, case, question, stream_key(run_key, digest(case), f"{subject.label}/screen"), draws)
+    found = explored(subject, case, question.spans)
+    if isinstance(found, Explored):
+        seen = _exactly(found, question)
+        reason = _undecided(seen)
+        if not reason:
+            return seen
+    else:
+        reason = found.reason
+    return sampled(subject, case, question, run_key=run_key, draws=draws, steps=(("exact", reason), NEAR_EXACT))
+
+
+def _undecided(seen: Exactly) -> str:
+    """Why draws must decide though the law was explored, or nothing."""
+    verdict, tolerance = seen.comparison.verdict, seen.law.tolerance
+    if verdict == "open":
+        return f"a mass of {seen.law.open_mass:.2g} stays open"
+    excused = verdict == "rounding" or (verdict == "different" and seen.question.invariant is not None)
+    return f"rounding is allowed a total variation of {tolerance:.2g}" if excused and tolerance > LOOSE else ""
+
+
+def sampled(
+    subject: Subject, case: Case, question: Question, *, run_key: str, draws: int, steps: tuple[tuple[str, str], ...] = (NEAR_EXACT,)
+) -> Observed | Unobserved:
+    """The last rung: draws of one stream, held against the right law."""
+    seen = _stream(subject, case, question, stream_key(run_key, digest(case), f"{subject.label}/screen"), draws)
+    return replace(seen, steps=steps) if isinstance(seen, Observed) else seen
+
+
+def _exactly(found: Explored, question: Question) -> Exactly:
+    masses: dict[Outcome, float] = {}
+    paths: dict[Outcome, Path] = {}
+    for outcome, mass in found.law.probabilities.items():
+        seen = outcome if is_failure(outcome) else question.project(outcome)
+        masses[seen] = masses.get(seen, 0.0) + mass
+        if seen not in paths or paths[seen].mass < found.law.paths[outcome].mass:
+            paths[seen] = found.law.paths[outcome]
+    law = replace(found.law, probabilities=masses, paths=paths)
+    return Exactly(law, question.right, law.compare(question.right), question, found.examples)
 
 
 def confirm(subject: Subject, case: Case, question: Question, *, run_key: str, draws: int, threshold: float) -> Confirmed | Unobserved:

@@ -17,7 +17,7 @@ Key = TypeVar("Key")
 NOT_LOADED = Mark("?", "not loaded", "open")
 UNTESTED = ("not applicable", "blocked", "inconclusive", "lost", "unconfirmed")
 ALWAYS_UNTESTED = (
-    "exact laws: every law here is judged by sampling; a fault whose total variation is far below the draws' resolution is not seen",
+    "laws on other cases than those tried; where a law was sampled and not explored, a fault whose total variation is far below the draws' resolution is not seen",
     "whole generation loops, caches, trees, batches and servers: this version judges pieces, filters and steps of one chain",
 )
 

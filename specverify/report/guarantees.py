@@ -101,6 +101,6 @@ def _own(verdict: Verdict, guards: str) -> Standing:
 def _holding(rows: list[PropertyRecord]) -> Standing:
     weakest = max((row.evidence for row in rows), key=WEAKER.index)
     seen = f"{sum(row.cases for row in rows):,} cases, {sum(row.draws for row in rows):,} draws"
-    if any(row.law and row.status == "ok" for row in rows):
+    if any(row.law and row.status == "ok" and row.evidence == "statistical" for row in rows):
         seen += f"; finds a total variation of {RESOLUTION:g} with probability 99 %"
     return Standing(Mark("✓", weakest, "good"), seen)

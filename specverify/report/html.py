@@ -19,7 +19,7 @@ from specverify.report.guarantees import Rung, Standing, rungs, standings
 from specverify.report.marks import Mark, verdict_mark
 from specverify.report.matrix import Matrix, matrices
 from specverify.report.summary import counts_text
-from specverify.report.text import evidence_text
+from specverify.report.text import choice_text, evidence_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +95,15 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.PackageLoader("specverify.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.tests["probability"] = lambda text: percent(text) is not None
-    environment.globals.update(percent=percent, counts=counts_text, evidence=evidence_text, mark_of=verdict_mark, always=ALWAYS_UNTESTED, resolution=RESOLUTION)
+    environment.globals.update(
+        percent=percent,
+        counts=counts_text,
+        evidence=evidence_text,
+        choice_text=choice_text,
+        mark_of=verdict_mark,
+        always=ALWAYS_UNTESTED,
+        resolution=RESOLUTION,
+    )
     return environment
 
 

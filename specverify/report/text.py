@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from specverify.audit.records import Finding, Statistics
+    from specverify.audit.records import Choice, Finding, Statistics
 
 LN10 = math.log(10)
 
@@ -19,6 +19,8 @@ def finding_text(finding: Finding) -> str:
     for number, argument in enumerate(finding.case):
         lines.append(f"  {label if number == 0 else '':<15} {argument.name} = {argument.shown}")
     lines += _table(finding)
+    for number, choice in enumerate(finding.path):
+        lines.append(f"  {'path' if number == 0 else '':<15} {choice_text(choice)}")
     lines.append(f"  {'evidence':<15} {evidence_text(finding.evidence, finding.statistics)}")
     lines.append(f"  {'source':<15} {finding.source}")
     if finding.file:
@@ -26,6 +28,17 @@ def finding_text(finding: Finding) -> str:
     if finding.output.strip():
         lines.append(f"  {'last output':<15} {finding.output.strip().splitlines()[-1]}")
     return "\n".join(lines)
+
+
+def choice_text(choice: Choice) -> str:
+    """One random choice in a line: "rand at sampling/utils.py:54 in [0, 0.5) (1/2)"."""
+    return f"{short(choice.draw)} -> {choice.outcome} ({choice.shown})"
+
+
+def short(draw: str) -> str:
+    """A draw's label with the last two parts of its file's path."""
+    head, at, place = draw.partition(" at ")
+    return f"{head} at {'/'.join(place.split('/')[-2:])}" if at else draw
 
 
 def _table(finding: Finding) -> list[str]:

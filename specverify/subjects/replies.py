@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from specverify.contracts import Array
-from specverify.law import Outcome, freeze
+from specverify.law import ExactLaw, Outcome, Path, freeze
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,29 @@ class TimedOut:
         return f"gives no answer within {self.seconds:g} s"
 
 
+@dataclass(frozen=True)
+class Explored:
+    """A law that was explored, and an example of each exception in it."""
+
+    law: ExactLaw
+    examples: Mapping[str, Raised] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Unexplored:
+    """Why a law cannot be explored: because of what the subject does, or of the size of the case.
+
+    Attributes:
+        reason: a sentence.
+        size: whether the case is too large.
+        hidden: whether the subject depends on something else than the draws that are followed, so that none of its laws can be trusted.
+    """
+
+    reason: str
+    size: bool = False
+    hidden: bool = False
+
+
 Reply = Value | Raised | Malformed | Died | TimedOut
 
 
@@ -115,3 +138,14 @@ def sampled(message: Mapping[str, Any]) -> Sampled:
     counts = {freeze(outcome): int(count) for outcome, count in message["counts"]}
     examples = {name: Raised(one["type"], one["message"], one["where"]) for name, one in message["raised"].items()}
     return Sampled(counts, int(message["drawn"]), examples)
+
+
+def explored(message: Mapping[str, Any]) -> Explored | Unexplored:
+    """A law from its message."""
+    if message["is"] != "law":
+        return Unexplored(message["reason"], size=message["is"] == "too large", hidden=message["is"] == "hidden")
+    masses = {freeze(outcome): float(mass) for outcome, mass in message["law"]}
+    paths = {freeze(outcome): Path(float(mass), freeze(steps)) for outcome, mass, steps in message["paths"]}
+    notes, runs, idealised = tuple(message["notes"]), int(message["runs"]), bool(message["idealised"])
+    law = ExactLaw(masses, float(message["open"]), message["kind"], float(message["tolerance"]), notes, paths, runs, idealised)
+    return Explored(law, {name: Raised(one["type"], one["message"], one["where"]) for name, one in message["raised"].items()})

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from specverify.contracts import Array, contract, fitted
 from specverify.errors import SpecverifyError, Unloadable
-from specverify.subjects import adapt, trial
+from specverify.subjects import adapt, explore, trial
 from specverify.subjects.declare import DECLARED, Declaration, location, subject
 from specverify.subjects.frames import BrokenPipe, read_frame, write_frame
 
@@ -35,6 +35,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         try:
             request = read_frame(requests)
         except BrokenPipe:
+            explore.end()
             return
         if not isinstance(request, dict):
             return
@@ -55,6 +56,8 @@ def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[st
                 return {"replies": [_call(bound[name], case) for case in cases]}
             case {"do": "sample", "subject": name, "case": case, **rest}:
                 return trial.sample(bound[name], case, **rest)
+            case {"do": "law", "subject": name, "cases": cases, **rest}:
+                return explore.laws(bound[name], cases, **rest)
             case _:
                 return {"error": {"message": f"Unknown request {request.get('do')!r}.", "hint": "See docs/protocol.md.", "kind": "protocol"}}
     except SpecverifyError as error:

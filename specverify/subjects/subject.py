@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from specverify.contracts import CONTRACTS, Case, fitted
 from specverify.errors import SpecverifyError
-from specverify.subjects.replies import Died, Reply, Sampled, TimedOut, reply, sampled
+from specverify.subjects.replies import Died, Explored, Reply, Sampled, TimedOut, Unexplored, explored, reply, sampled
 from specverify.subjects.source import Source
 from specverify.subjects.worker import Limits, Overdue, WorkerGone
 
 STREAM_SECONDS = 20.0
+LAW_SECONDS = 10.0
+"""For the exploration of one case; a step over 8 tokens with 3 drafts takes 2.6 s."""
 DRAW_SECONDS = 0.02
 """A stream that needs longer than 20 s and 20 ms a draw stops by itself; that is no answer. Third-party steps take 0.1 to 1 ms at small V."""
 
@@ -104,6 +106,23 @@ class Subject:
             return answer
         drawn = sampled(answer)
         return drawn if drawn.drawn == n else TimedOut(seconds)
+
+    def laws(self, cases: Sequence[Case], *, spans: int = 1, probe: int = 2) -> list[Explored | Unexplored]:
+        """The exact laws of several cases, each explored, or the reason why not; a process that ends or hangs under exploration is such a reason."""
+        message = {
+            "do": "law",
+            "subject": self.description.name,
+            "cases": [dict(case) for case in cases],
+            "spans": spans,
+            "seconds": LAW_SECONDS,
+            "probe": probe,
+        }
+        for case in cases:
+            self.contract.check(case)
+        answer = self._ask(cases[0], message, LAW_SECONDS * len(cases) + self.worker.limits.call_seconds)
+        if not isinstance(answer, dict) or answer["laws"] is None:
+            return [Unexplored(f"under exploration it {answer if not isinstance(answer, dict) else 'ends the process'}")] * len(cases)
+        return [explored(one) for one in answer["laws"]]
 
     def _ask(self, case: Case, message: Mapping[str, object], seconds: float) -> dict[str, Any] | Died | TimedOut:
         self.contract.check(case)

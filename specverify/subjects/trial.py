@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from specverify.contracts import Array, Case, Contract, Malformed, array, expand, recast
+from specverify.contracts.picks import at_random
 from specverify.law import Outcome, freeze
 from specverify.subjects import adapt
 from specverify.subjects.declare import Declaration
@@ -145,16 +146,17 @@ def _drawer(bound: Bound, case: Case, ours: random.Random, generator: Any) -> Ca
     stream = bound.contract.stream(case)
     blank = {parameter.name: array("int64", (0,), ()) for parameter in bound.contract.parameters}
     fixed = adapt.copier(bound.arguments({**blank, **case}))
+    pick = at_random(ours)
     slots = {parameter.name: i for i, parameter in enumerate(bound.contract.parameters)}
 
     def draw(examples: dict[str, object]) -> Outcome:
-        drawn = stream.draw(ours)
+        drawn = stream.draw(pick)
         values = fixed()
         for name, value in drawn.items():
             values[slots[name]] = adapt.into(bound.declaration.arrays, value, bound.device)
         options = bound.options(ours, generator)
         reply, _ = _guarded(bound, case, lambda: bound.declaration.function(*values, **options))
-        return stream.finish(ours, drawn, _as_outcome(reply, examples))
+        return stream.finish(pick, drawn, _as_outcome(reply, examples))
 
     return draw
 

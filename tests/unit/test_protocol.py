@@ -34,6 +34,8 @@ def test_every_kind_of_reply_meets_the_schema() -> None:
         {"do": "describe", "source": {"shown": "x", "module": "specverify.faults.planted_verify_chain"}},
         {"do": "call", "subject": "raises-on-rejection", "cases": [{"case": CONTRACTS["verify_chain"].smoke, "key": 5, "put": [1.0, 0], "watch": True}]},
         {"do": "sample", "subject": "raises-on-rejection", "case": step, "n": 50, "key": 1},
+        {"do": "law", "subject": "raises-on-rejection", "cases": [step], "spans": 1, "seconds": 10, "probe": 1},
+        {"do": "law", "subject": "reseeds-itself", "cases": [step], "spans": 2, "seconds": 10, "probe": 1},
         {"do": "describe", "source": {"shown": "x", "module": "specverify.faults.planted_positive_part"}},
         {"do": "call", "subject": "max-as-normaliser", "cases": [{"case": CONTRACTS["positive_part"].smoke}]},
         {"do": "describe", "source": {"shown": "x", "module": "specverify.faults.planted_seeding"}},
@@ -55,6 +57,9 @@ def test_every_kind_of_reply_meets_the_schema() -> None:
     for message in messages:
         validator.validate(message)
     assert messages[2]["replies"][0]["is"] == "raised"
+    assert messages[4]["laws"][0]["raised"]["ValueError"]["is"] == "raised"
+    assert messages[5]["laws"][0]["is"] == "not exact"
+    del messages[4:6]
     assert "$array" in messages[5]["replies"][0]["value"]
     assert [name for name, _ in messages[7]["replies"][0]["value"]][-2:] == ["numpy", "random"]
     assert messages[8]["subjects"][0]["domain"]["tokens"]["kind"] == "lists"
