@@ -1,0 +1,193 @@
+"""`python -m benchmarks.exact`: the exact engine beside the bars of the page on exact laws: executions, distance to the right law, time, and the ratio to a plain call."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import itertools
+import math
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+import specverify.faults.planted_sample
+import specverify.faults.planted_verify_chain
+import specverify.faults.planted_verify_deterministic_draft  # noqa: F401
+from specverify.contracts import contract
+from specverify.exact import exact_law
+from specverify.law import ExactLaw, Law, product_law
+from specverify.subjects.declare import DECLARED
+from specverify.subjects.explore import _law as explored_case
+from specverify.subjects.trial import Bound
+
+PLAIN_CALLS = 300
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the table; each law executes the function twice more than its runs, to see that nothing else than its draws decides."""
+
+    what: str
+    bar: str
+    runs: int
+    leaves: int
+    tv: float
+    seconds: float
+    plain: float
+    laws: int = 1
+
+    def __str__(self) -> str:
+        ratio = self.seconds / self.plain / (self.runs + 2 * self.laws)
+        return f"{self.what:<58} {self.runs:>6} {self.leaves:>7} {self.tv:>8.1e} {self.seconds:>8.3f} {1e3 * self.plain:>8.3f} {ratio:>7.1f}   {self.bar}"
+
+
+HEAD = f"{'what':<58} {'runs':>6} {'leaves':>7} {'TV':>8} {'s':>8} {'plain ms':>8} {'x/run':>7}   bar"
+
+
+def rows(n: int, v: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Rows that differ by position, no zeros."""
+    weights = torch.tensor([[1 + (3 * i + 2 * j + i * j) % (v + 1) for j in range(v)] for i in range(n)], dtype=dtype)
+    return weights / weights.sum(1, keepdim=True)
+
+
+def step(p: Tensor, q: Tensor, draft: Tensor) -> list[Tensor]:
+    """The textbook step (2211.17192, algorithm 1)."""
+    for i, x in enumerate(draft):
+        if not torch.rand((), dtype=p.dtype) * q[i, x] < p[i, x]:
+            return [*draft[:i], torch.multinomial((p[i] - q[i]).clamp(min=0), 1)[0]]
+    return [*draft, torch.multinomial(p[-1], 1)[0]]
+
+
+def whole(p: Tensor, q: Tensor) -> list[Tensor]:
+    """With its drafts drawn inside, and completed from p."""
+    tokens = step(p, q, torch.cat([torch.multinomial(row, 1) for row in q]))
+    return [*tokens, *(torch.multinomial(row, 1)[0] for row in p[len(tokens) :])]
+
+
+def plain_seconds(function: Callable[[], object]) -> float:
+    """Of one plain call."""
+    start = time.perf_counter()
+    for _ in range(PLAIN_CALLS):
+        function()
+    return (time.perf_counter() - start) / PLAIN_CALLS
+
+
+def timed(function: Callable[[], ExactLaw]) -> tuple[ExactLaw, float]:
+    """Its result, and the seconds that it took."""
+    start = time.perf_counter()
+    return function(), time.perf_counter() - start
+
+
+def whole_step(v: int, gamma: int, bar: str, dtype: torch.dtype = torch.float32) -> Line:
+    """The whole step, drafts inside."""
+    p, q = rows(gamma + 1, v, dtype), rows(gamma, v, dtype).flip(1)
+    law, seconds = timed(lambda: exact_law(whole, p, q, probe=0, max_seconds=120))
+    tv = law.compare(product_law(p.double().tolist())).tv
+    name = f"textbook step, drafts inside, V{v} gamma {gamma}, {str(dtype).removeprefix('torch.')}"
+    return Line(name, bar, law.runs, len(law.probabilities), tv, seconds, plain_seconds(lambda: whole(p, q)))
+
+
+def given_drafts(v: int, gamma: int, bar: str, drafts: Sequence[tuple[int, ...]]) -> Line:
+    """The verify step alone, for some drafts."""
+    p, q = rows(gamma + 1, v), rows(gamma, v).flip(1)
+    found: dict[tuple[int, ...], float] = {}
+    runs, seconds = 0, 0.0
+    for draft in drafts:
+        law, took = timed(lambda draft=draft: exact_law(step, p, q, torch.tensor(draft), probe=0))
+        runs, seconds = runs + law.runs, seconds + took
+        for tokens, mass in law.probabilities.items():
+            weight = mass * math.prod(float(q[i, x]) for i, x in enumerate(draft))
+            found[tokens] = found.get(tokens, 0.0) + weight
+    everything = len(drafts) == v**gamma
+    tv = first_token(found).total_variation(Law.of(dict(enumerate(p[0].double().tolist())))) if everything else math.nan
+    name = f"verify step, {'all' if everything else len(drafts)} drafts given, V{v} gamma {gamma}"
+    return Line(name, bar, runs, len(found), tv, seconds, plain_seconds(lambda: step(p, q, torch.tensor(drafts[0]))), len(drafts))
+
+
+def first_token(found: dict[tuple[int, ...], float]) -> Law:
+    """The law of the first token that comes out."""
+    law: dict[int, float] = {}
+    for tokens, mass in found.items():
+        law[tokens[0]] = law.get(tokens[0], 0.0) + mass
+    return Law.of(law)
+
+
+def own_lines() -> list[Line]:
+    """The step of this file."""
+    return [
+        whole_step(3, 2, "20 runs, 39 leaves, 0.05 - 0.1 s, 3e-8"), whole_step(3, 2, "3e-17 in doubles", torch.float64),
+        given_drafts(8, 4, "at most 5 runs, < 10 ms", [(0, 1, 2, 3)]),
+        whole_step(4, 3, "0.37 s"), whole_step(5, 3, "0.66 s"), whole_step(8, 2, "0.24 s"), whole_step(8, 3, "2.6 s"),
+        given_drafts(4, 3, "0.7 s", list(itertools.product(range(4), repeat=3))), given_drafts(8, 3, "4 s", list(itertools.product(range(8), repeat=3))),
+    ]  # fmt: skip
+
+
+def transformers_lines() -> list[Line]:
+    """The step of Hugging Face transformers, through its gallery entry."""
+    try:
+        from specverify.gallery.transformers import speculative_sampling
+    except ImportError:
+        return []
+    lines = []
+    for v, gamma in ((3, 1), (3, 3), (4, 3)):
+        p, q, draft = rows(gamma + 1, v), rows(gamma, v).flip(1), torch.arange(gamma) % v
+        call = functools.partial(speculative_sampling, p, q, draft)
+        law, seconds = timed(functools.partial(exact_law, speculative_sampling, p, q, draft, probe=0))
+        name = f"transformers' step, one draft given, V{v} gamma {gamma}"
+        lines.append(Line(name, "5 - 100 runs, 0.06 - 0.4 s", law.runs, len(law.probabilities), math.nan, seconds, plain_seconds(call)))
+    return lines
+
+
+def faults() -> list[str]:
+    """Each planted fault of the random contracts on the small cases of its property, until one shows it."""
+    from specprops import sample, verify_chain, verify_deterministic_draft
+
+    modules = {"sample": sample, "verify_chain": verify_chain, "verify_deterministic_draft": verify_deterministic_draft}
+    told = []
+    for declared in [one for one in DECLARED if one.contract in modules]:
+        bound = Bound(declared, contract(declared.contract)).settle()
+        start = time.perf_counter()
+        shown = next((line for case in modules[declared.contract].first(declared) if (line := _wrong(bound, case))), "by two calls in a row, or not on these")  # type: ignore[attr-defined, arg-type]
+        told.append(f"{declared.name:<32} {time.perf_counter() - start:>7.3f} s   {shown}")
+    return told
+
+
+def _wrong(bound: Bound, case: dict[str, object]) -> str:
+    told = explored_case(bound, case, spans=1, seconds=10.0, probe=2)
+    if told["is"] != "law":
+        return ""
+    masses: dict[object, float] = {}
+    for outcome, mass in told["law"]:  # type: ignore[attr-defined]
+        masses[_outcome(outcome)] = masses.get(_outcome(outcome), 0.0) + mass
+    law = ExactLaw(masses, tolerance=float(told["tolerance"]))  # type: ignore[arg-type]
+    rows_ = [list(row) for row in case["p" if "p" in case else "probs"].rows()]  # type: ignore[attr-defined]
+    seen = law.compare(product_law(rows_))
+    return f"TV {seen.tv:.3g}, impossible {math.fsum(seen.impossible.values()):.3g}" if seen.verdict in ("different", "grid") else ""
+
+
+def _outcome(outcome: object) -> object:
+    """The tokens of a step's outcome; one token as a tuple."""
+    if isinstance(outcome, tuple) and len(outcome) == 3 and isinstance(outcome[2], tuple):
+        return outcome[2]
+    return outcome if isinstance(outcome, tuple) else (outcome,)
+
+
+def main() -> None:
+    """Print the tables."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    torch.set_num_threads(1)
+    exact_law(whole, rows(2, 2), rows(1, 2))  # what is loaded at first use
+    print(HEAD)
+    for line in own_lines() + transformers_lines():
+        print(line, flush=True)
+    print("\nplanted faults of the random contracts, two replays for every set of choices")
+    print("\n".join(faults()))
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()
