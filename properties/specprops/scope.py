@@ -8,9 +8,14 @@ from fractions import Fraction
 
 Line = tuple[Fraction, ...]
 
-SIZES = ((1, 2, 4), (1, 3, 2), (2, 2, 2))
-"""Drafts, tokens, and the largest denominator."""
-TOLD = "every table with one draft over 2 tokens (denominators to 4) and over 3 tokens (to 2), and with two drafts over 2 tokens (to 2)"
+SIZES = {"small": ((1, 2, 4), (1, 3, 2), (2, 2, 2)), "large": ((1, 2, 8), (1, 3, 4), (1, 4, 2), (2, 2, 3))}
+"""By name of the scope: drafts, tokens, and the largest denominator."""
+
+
+def told(name: str) -> str:
+    """What a scope exhausts, in words."""
+    parts = [f"{gamma} draft{'s' * (gamma > 1)} over {v} tokens with denominators to {largest}" for gamma, v, largest in SIZES[name]]
+    return f"every table of {', of '.join(parts)}"
 
 
 def lines(v: int, largest: int) -> list[Line]:
@@ -31,7 +36,7 @@ def tables(gamma: int, v: int, largest: int) -> Iterator[tuple[tuple[Line, ...],
         yield rows[gamma:], rows[:gamma]
 
 
-def everything() -> Iterator[tuple[tuple[Line, ...], tuple[Line, ...]]]:
-    """The whole scope, in order of drafts, tokens and denominators."""
-    for gamma, v, largest in SIZES:
+def everything(name: str) -> Iterator[tuple[tuple[Line, ...], tuple[Line, ...]]]:
+    """A whole scope, in order of drafts, tokens and denominators."""
+    for gamma, v, largest in SIZES[name]:
         yield from tables(gamma, v, largest)

@@ -51,10 +51,10 @@ PROPERTIES: list[Property] = []
 
 @dataclass(frozen=True)
 class Scope:
-    """All small cases, smallest first, which an explored subject is judged on; and what they are, in words."""
+    """All cases of a scope by its name, smallest first, which an explored subject is judged on; and what they are, in words."""
 
-    cases: Callable[[Description], Iterable[Case]]
-    told: str
+    cases: Callable[[Description, str], Iterable[Case]]
+    told: Callable[[str], str]
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class Judgement:
         subject = self.bench.subject.description
         found = self._search_first(self.claim.first(subject))
         told = self.trial.explored
-        if found is None and self.claim.scope is not None and observe.explorable(self.bench.subject):
+        if found is None and self.claim.scope is not None and self.bench.settings.scope != "none" and observe.explorable(self.bench.subject):
             found = self._exhaust(self.claim.scope)
         if found is None and self.claim.cases is not None and self.stopped is None:
             found = self._search(self.claim.cases(subject))
@@ -246,7 +246,8 @@ class Judgement:
 
     def _exhaust(self, scope: Scope) -> Suspect | None:
         """Judge all small cases, in order, many to a request; only what is wrong is noted one by one."""
-        waiting = iter(scope.cases(self.bench.subject.description))
+        name = self.bench.settings.scope
+        waiting = iter(scope.cases(self.bench.subject.description, name))
         self.quiet = True
         while (chunk := list(itertools.islice(waiting, CHUNK))) and observe.explorable(self.bench.subject):
             observe.foresee(self.bench.subject, chunk, probe=1)
@@ -255,7 +256,7 @@ class Judgement:
                 return found
         self.quiet = False
         if not chunk:
-            self.trial.remark = f"exhausted: {scope.told}"
+            self.trial.remark = f"exhausted: {scope.told(name)}"
         return None
 
     def _search(self, strategy: st.SearchStrategy[Case]) -> Suspect | None:

@@ -81,10 +81,10 @@ def wide(subject: Description) -> st.SearchStrategy[Case]:
     return tables(subject, dtypes=rows.wide(subject))
 
 
-def everything(subject: Description) -> Iterator[Case]:
-    """The small scope, in the widest of the declared dtypes."""
+def everything(subject: Description, name: str) -> Iterator[Case]:
+    """A whole scope, in the first of the wide dtypes."""
     dtype = rows.wide(subject)[0]
-    return (_case(dtype, [[float(x) for x in row] for row in p], [[float(x) for x in row] for row in q]) for p, q in scope.everything())
+    return (_case(dtype, [[float(x) for x in row] for row in p], [[float(x) for x in row] for row in q]) for p, q in scope.everything(name))
 
 
 def equal(subject: Description) -> st.SearchStrategy[Case]:
@@ -163,7 +163,7 @@ def test_equal_rows_accept(trial: Trial, case: Case) -> None:
 
 
 @prop("CHN-008", "With the draft drawn from q, the emitted tokens completed from p follow the product of p's rows.", source=THEOREM, guards="joint",
-      statistical=True, after=("CHN-003",), first=first, cases=lawful, limit=6, applies=rows.needs_wide, scope=Scope(everything, scope.TOLD))  # fmt: skip
+      statistical=True, after=("CHN-003",), first=first, cases=lawful, limit=6, applies=rows.needs_wide, scope=Scope(everything, scope.told))  # fmt: skip
 def test_law(trial: Trial, case: Case) -> None:
     trial.law(case, product_law(_rows(case, "p")), lambda outcome: Draw(*outcome).tokens)
 

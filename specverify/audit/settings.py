@@ -19,6 +19,7 @@ SCREEN_DRAWS = 2_000
 CONFIRM_DRAWS = 20_000
 """Of the one confirmation per property: reaches 1e-6 / 20 at total variation 0.05 on 8 cells."""
 FAIL_ON = ("grid", "advisory")
+SCOPES = ("none", "small", "large")
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -34,6 +35,7 @@ class Settings(msgspec.Struct, frozen=True):
         call_seconds: time limit of one call.
         memory: address space of a worker in bytes, 0 for none.
         in_process: run subjects in pytest's own process, for a debugger.
+        scope: of the small tables that an explored step is judged on, all of them: none, small or large.
     """
 
     run_key: str = RUN_KEY
@@ -45,6 +47,7 @@ class Settings(msgspec.Struct, frozen=True):
     call_seconds: float = 10.0
     memory: int = 2 * 2**30
     in_process: bool = False
+    scope: str = "small"
 
     @property
     def threshold(self) -> float:

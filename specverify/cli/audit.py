@@ -10,7 +10,7 @@ import typer
 
 from specverify.audit.run import Watcher
 from specverify.audit.run import audit as run_audit
-from specverify.audit.settings import CONFIRM_DRAWS, FAIL_ON, RUN_KEY, Settings
+from specverify.audit.settings import CONFIRM_DRAWS, FAIL_ON, RUN_KEY, SCOPES, Settings
 from specverify.cli.console import Console
 from specverify.errors import SpecverifyError, unknown
 from specverify.report.html import write_html
@@ -28,6 +28,7 @@ def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
     call_seconds: Annotated[float, typer.Option(min=0.1, help="Time limit of one call of a subject.")] = 10.0,
     memory: Annotated[float, typer.Option(min=0, help="Address space of a worker beyond its imports, in GB; 0 is no limit.")] = 2.0,
     in_process: Annotated[bool, typer.Option("--in-process", help="Run subjects without isolation, for a debugger.")] = False,
+    scope: Annotated[str, typer.Option(help="none, small or large: the tables on which every explored verify step is judged, all of them.")] = "small",
     workers: Annotated[str, typer.Option("-n", help="Processes: a number, or auto.")] = "auto",
     out: Annotated[Path, typer.Option(help="Folder for the run's folder.")] = Path("reports"),
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of our own errors.")] = False,  # noqa: ARG001  read by main
@@ -36,10 +37,12 @@ def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
     for word in fail_on or []:
         if word not in FAIL_ON:
             raise unknown("severity", word, FAIL_ON)
+    if scope not in SCOPES:
+        raise unknown("scope", scope, SCOPES)
     if workers != "auto" and not (workers.isdigit() and int(workers) > 0):
         raise SpecverifyError(f"-n takes a number of processes, or auto, not {workers!r}.", hint="Leave it out: auto is the default.")
     settings = Settings(
-        run_key=run_key, draws=budget, fail_on=tuple(fail_on or ()), call_seconds=call_seconds, memory=int(memory * 2**30), in_process=in_process
+        run_key=run_key, draws=budget, fail_on=tuple(fail_on or ()), call_seconds=call_seconds, memory=int(memory * 2**30), in_process=in_process, scope=scope
     )
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a run that is told to end leaves a marked report, like one that is interrupted
     console = Console()

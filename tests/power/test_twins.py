@@ -9,18 +9,16 @@ from pathlib import Path
 import pytest
 
 TWINS = Path(__file__).resolve().parents[1] / "twins"
-TEMPTING = (
-    "pos_in_place_undeclared", "pos_reciprocal", "pos_declared_guard", "pos_only_batches_of_doubles", "pos_loop_over_rows", "pos_lists_of_rows",
-    "pos_extended_precision", "pad_list_of_numpy_ints", "pad_remembers", "smp_unsigned_ids", "smp_tokens_ahead",
-    "chn_coins_ahead", "chn_in_place_declared", "chn_sample_and_match_undeclared", "chn_block", "chn_normalises_target_rows",
-)  # fmt: skip
+TEMPTING = ("pos_in_place_undeclared", "pad_remembers", "smp_tokens_ahead", "chn_coins_ahead", "chn_block", "chn_sample_and_match_undeclared")
 """One of each temptation that once led to a false alarm of ours, or could."""
+OF_THE_PIECES = ("res_", "wrp_temperature_last", "flt_", "sed_", "hlp_")
+"""Starts of names: a share of the twins of the pieces that is quick."""
 
 
 def judged(folder: Path, *arguments: str) -> str:
     """The output of a maintainer's own pytest run in a folder, which must be green and decided."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "--ignore=pieces", *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", "--ignore=pieces", "--specverify-scope", "none", *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stdout
     assert "inconclusive" not in done.stdout
@@ -33,13 +31,18 @@ def test_the_most_tempting_twins_are_not_accused() -> None:
         assert f"\n{name} " in told, name
 
 
-def test_twins_of_the_pieces_are_not_accused() -> None:
-    assert judged(TWINS / "pieces").count(" ok") >= 30
+def test_some_twins_of_the_pieces_are_not_accused() -> None:
+    assert judged(TWINS / "pieces", "-k", " or ".join(OF_THE_PIECES)).count(" ok") >= 8
+
+
+@pytest.mark.slow
+def test_no_twin_of_the_pieces_is_accused() -> None:
+    assert judged(TWINS / "pieces").count(" ok") >= 45
 
 
 @pytest.mark.slow
 def test_no_twin_is_accused(audit: Callable) -> None:
-    done = audit(str(TWINS))
+    done = audit(str(TWINS), "--scope", "small")
     assert done.code == 0, done.out
     assert len(done.subjects()) >= 80
 
