@@ -29,7 +29,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--specverify-run-key", default=None, help="key that all seeds are hashed from (default: fixed)")
     group.addoption("--specverify-budget", type=_positive, default=None, help="draws of a confirmation (default: 20000)")
     group.addoption("--specverify-fail-on", action="append", default=[], choices=["grid", "advisory"], help="let these fail the run too")
-    group.addoption("--specverify-scope", choices=["none", "small", "large"], default="small", help="tables on which every explored step is judged, all of them")
+    group.addoption(
+        "--specverify-scope", choices=["none", "small", "large"], default="small", help="tables on which every explored step is judged, all of them"
+    )
     group.addoption("--specverify-python", default=None, help="interpreter that has the subjects' dependencies")
     group.addoption("--specverify-in-process", action="store_true", help="run subjects in this process, without isolation, for a debugger")
     group.addoption("--specverify-plan", default=None, help="plan file, written by `specverify audit`")

@@ -96,7 +96,7 @@ def exact_law(
     heap: list[tuple[float, int, Box]] = [(-1.0, 0, Box())]
     counter = itertools.count(1)
     try:
-        with watch.patched():
+        with watch.alone(), watch.patched():
             _check_twice(call, limits)
             while heap:
                 mass, _, box = heapq.heappop(heap)
@@ -108,6 +108,8 @@ def exact_law(
                 for other in walk.cut_off:
                     heapq.heappush(heap, (-other.mass, next(counter), other))
     except Stop as stop:
+        if watch.RUNNING:
+            raise
         refused = NotExact(f"The law cannot be explored exactly: {stop.reason}.", hint="Its samples can still be tested.")
         refused.hidden = stop.hidden
         raise refused from None

@@ -18,6 +18,9 @@ from specverify.errors import SpecverifyError
 GOLDEN = 0.6180339887498949
 """Fractional part of the golden ratio: points at its multiples are never alike, so that two draws do not tie by accident."""
 
+UNLIKELY = 1e-6
+"""Share of an outcome below which a replay does not stand on it: floating point may not separate it."""
+
 
 class NotExact(SpecverifyError):
     """A law that cannot be explored: the sentence names the operation and where it stands.
@@ -137,9 +140,9 @@ class Grid:
         return [piece for piece in ((low, first), (last, high)) if piece[0] < piece[1]]
 
     def drawn(self, part: Outcomes, rng: random.Random) -> int:
-        """A random point of the part."""
+        """A random point of the part, or one of its ends: where it may go wrong."""
         assert isinstance(part, tuple)
-        return rng.randrange(*part)
+        return rng.choice((part[0], part[1] - 1, rng.randrange(*part)))
 
     def told(self, part: Outcomes) -> str:
         """The part, in words."""
@@ -195,10 +198,10 @@ class Finite:
         return [rest] if (rest := self.inside - part) else []
 
     def drawn(self, part: Outcomes, rng: random.Random) -> int:
-        """A random point of the part."""
+        """A random point of the part, each as likely and not the present one, so that what is read in secret is seen; the hardly possible ones apart."""
         assert isinstance(part, frozenset)
-        outcomes = sorted(part)
-        return rng.choices(outcomes, [self.weights[outcome] for outcome in outcomes])[0]
+        likely = [outcome for outcome in sorted(part) if self.weights[outcome] > UNLIKELY * self.total]
+        return rng.choice([outcome for outcome in likely if outcome != self.at] or likely or sorted(part))
 
     def told(self, part: Outcomes) -> str:
         """The part, in words."""

@@ -125,7 +125,7 @@ def _exponential(machine: Machine, result: Tensor, given: Mapping[str, Any], lab
 def _waiting(dtype: torch.dtype, rate: float, bits: int) -> Form:
     ideal: Callable[[Tensor], Tensor] = lambda u: -torch.log1p(-u) / rate  # noqa: E731
     values: Callable[[Tensor], Tensor] = lambda k: ideal((k.double() + 0.5) * 2.0**-bits).to(dtype)  # noqa: E731
-    return Form(("exponential", rate, dtype), bits, values, ideal, lambda k: -math.log1p(-(k + 0.5) * 2.0**-bits) / rate)
+    return Form(("exponential", rate, dtype), bits, values, ideal, _looked_up(values))
 
 
 def _normal(machine: Machine, result: Tensor, given: Mapping[str, Any], label: str) -> Made:

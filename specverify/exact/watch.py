@@ -6,6 +6,7 @@ import gc
 import math
 import random
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ LOOK_AGAIN = 5.0
 
 RUNNING: list[Machine] = []
 """Executions under way, innermost last."""
+_ONE = threading.RLock()
 _REAL = {name: getattr(Tensor, name) for name in ("item", "tolist", "numpy", "__array__", "__float__", "__int__", "__index__", "data_ptr", "__dlpack__")}
 _MANUAL_SEED, _TENSOR = torch.manual_seed, torch.tensor
 
@@ -32,6 +34,23 @@ _MANUAL_SEED, _TENSOR = torch.manual_seed, torch.tensor
 def state_of(generator: Any) -> bytes:
     """A generator's state."""
     return bytes(generator.get_state().numpy().tobytes())
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """One exploration at a time, since what is changed is the whole process's; explorations of other threads wait. The generators are left as they were."""
+    with _ONE:
+        if RUNNING:
+            raise Stop(f"it explores a law inside of an exploration, at {here()}")
+        numpy = sys.modules.get("numpy")
+        before = (torch.default_generator.get_state(), random.getstate(), numpy.random.get_state() if numpy is not None else None)
+        try:
+            yield
+        finally:
+            torch.default_generator.set_state(before[0])
+            random.setstate(before[1])
+            if numpy is not None:
+                numpy.random.set_state(before[2])
 
 
 @contextmanager

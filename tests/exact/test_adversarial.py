@@ -81,8 +81,14 @@ class Drawn:
     token: torch.Tensor
 
 
+def nested() -> bool:
+    first = bool(rand(1) < 0.5)
+    return first and exact_law(lambda: bool(rand(1) < 0.5)).lower(True) == 0.5 and bool(rand(1) < 0.5)
+
+
 REFUSED: dict[str, tuple[Callable, str]] = {
     "a bare except": (behind_a_bare_except, "continuous"),
+    "a law inside of a law": (nested, "inside of an exploration"),
     "a dataclass": (lambda: Drawn(token()), "returns a Drawn"),
     "a set": (lambda: {int(token())}, "returns a set"),
     "searched out of order": (lambda: torch.searchsorted(tensor([0.9, 0.2, 0.5]), rand(1), sorter=tensor([1, 2, 0])), "searchsorted"),
@@ -158,3 +164,43 @@ RESULTS: dict[str, tuple[Callable, Callable]] = {
 def test_results_of_other_types(name: str) -> None:
     function, outcome = RESULTS[name]
     assert exact_law(function).probabilities == {outcome(i): float(P[i]) for i in range(3)}
+
+
+def staged() -> int:
+    """A read behind what is watched, of a token that is hardly ever another."""
+    buffer = torch.zeros(1, dtype=torch.long)
+    seen = buffer.numpy()
+    buffer.copy_(torch.multinomial(tensor([0.999, 0.001]), 1))
+    return int(seen[0])
+
+
+def aliased() -> torch.Tensor:
+    plain = torch.zeros(1)
+    torch.from_numpy(plain.numpy()).uniform_()
+    return plain < 0.999
+
+
+@pytest.mark.parametrize(("function", "probe"), [(staged, 1), (aliased, 20)])
+def test_replays_stand_where_a_secret_read_is_seen(function: Callable, probe: int) -> None:
+    with pytest.raises(NotExact, match="a replay gives"):
+        exact_law(function, probe=probe)
+
+
+def test_the_callers_generators_are_left_alone() -> None:
+    torch.manual_seed(5)
+    right = rand(2)
+    torch.manual_seed(5)
+    drawn = rand(1)
+    exact_law(token)
+    assert [drawn, rand(1)] == list(right)
+
+
+def test_explorations_in_two_threads_wait_for_each_other() -> None:
+    before, found = torch.Tensor.item, []
+    threads = [threading.Thread(target=lambda: found.extend(exact_law(token).lower((0,)) for _ in range(4))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [0.5] * 8
+    assert torch.Tensor.item is before
