@@ -140,6 +140,13 @@ def _bench(item: pytest.Item) -> Bench | None:
     return bench if hasattr(bench, "share_alpha") else None
 
 
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """End a worker whose subjects are done, so that a long run does not hold them all."""
+    bench, after = _bench(item), _bench(nextitem) if nextitem is not None else None
+    if bench is not None and (after is None or after.subject.worker is not bench.subject.worker):
+        bench.subject.worker.close()
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End the workers; drop a folder that nobody asked for."""
     state = config.stash.get(STATE, None)

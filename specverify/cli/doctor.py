@@ -12,9 +12,11 @@ import specverify
 from specverify.audit.arguments import source
 from specverify.audit.bench import Pool
 from specverify.audit.settings import Settings
+from specverify.contracts import CONTRACTS, recast
 from specverify.errors import SpecverifyError
 from specverify.gallery import PACKAGES
-from specverify.subjects.subject import Description, load
+from specverify.subjects.replies import Explored
+from specverify.subjects.subject import Description, Served, Subject, load
 
 USES = ("torch", "numpy", "hypothesis", "pytest", "pytest-xdist", "scipy", "msgspec", "typer", "rich", "Jinja2", "transformers")
 UNLOADABLE = 3
@@ -51,13 +53,25 @@ def recipe(subject: str) -> list[str]:
 def _loaded(subject: str, python: str | None) -> list[str]:
     pool = Pool(Settings())
     try:
-        descriptions, versions = load(pool.worker(source(subject, python)))
+        worker = pool.worker(source(subject, python))
+        descriptions, versions = load(worker)
+        lines = [f"{_line(one)}{_randomness(one, worker)}" for one in descriptions]
     except SpecverifyError as error:
         typer.echo(f"{error.message}\n  hint: {error.hint}", err=True)
         raise typer.Exit(UNLOADABLE) from None
     finally:
         pool.close()
-    return [f"{subject} loads in Python {versions.pop('python')} with {_pairs(versions)}", *map(_line, descriptions)]
+    return [f"{subject} loads in Python {versions.pop('python')} with {_pairs(versions)}", *lines]
+
+
+def _randomness(one: Description, worker: Served) -> str:
+    """For contracts that draw: whether the law of the dull case can be explored, or why not."""
+    if one.problem is not None or not CONTRACTS[one.contract].random or one.contract == "seeding":
+        return ""
+    subject = Subject(one.name, one, worker)
+    case = {name: recast(value, one.dtypes[0]) for name, value in subject.contract.smoke.items() if not (name == "draft" and "q" in subject.contract.smoke)}
+    (found,) = subject.laws([case])
+    return "\n    its laws are explored exactly" if isinstance(found, Explored) else f"\n    its laws are sampled: {found.reason}"
 
 
 def _line(one: Description) -> str:
