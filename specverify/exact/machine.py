@@ -169,7 +169,7 @@ def _kind(func: Any) -> int:
         alias = returns[0].alias_info if returns else None
         if torch.Tag.nondeterministic_seeded in func.tags:
             kind = RANDOM
-        elif alias is not None and not alias.is_write:
+        elif (alias is not None and not alias.is_write) or (torch.Tag.inplace_view in func.tags and name_of(func) != "resize"):
             kind = VIEW
         elif name_of(func) in NO_DATA:
             kind = PLAIN

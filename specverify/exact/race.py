@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -27,6 +28,8 @@ EDGE = 2.0**-53
 CLOSED = 1e-9
 """How far the integrated probabilities may be from a sum of 1."""
 NODES = 201
+KEPT = 4096
+"""Families of keys that are remembered; then they are forgotten."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +61,8 @@ class Key:
 
     def fixed(self) -> float | None:
         """Its value where it does not depend on its draw."""
-        low, middle, high = self.at(_shares(0.01, 0.5, 0.99)).tolist()
-        return float(middle) if low == middle == high else None
+        values = set(self.at(_shares(EDGE, 0.01, 0.5, 0.99, 1 - EDGE)).tolist())
+        return float(values.pop()) if len(values) == 1 else None
 
     def least(self) -> float:
         """About its smallest value."""
@@ -108,8 +111,14 @@ def odds(keys: Sequence[Key]) -> Odds:
     """The law of the argmax; equal families are computed once."""
     name = tuple(key.name for key in keys)
     if name not in _KNOWN:
+        _bound(_KNOWN)
         _KNOWN[name] = _computed(keys)
     return _KNOWN[name]
+
+
+def _bound(cache: dict[Any, Any]) -> None:
+    if len(cache) >= KEPT:
+        cache.clear()
 
 
 def _computed(keys: Sequence[Key]) -> Odds:
@@ -164,7 +173,7 @@ def _integrated(keys: Sequence[Key]) -> Odds:
         levels = key.at(shares)
         others = sum((other.log_below(levels) for j, other in enumerate(keys) if j != i), torch.zeros_like(shares))
         chances.append(float((others.exp() * weights).sum()))
-    if abs(math.fsum(chances) - 1) > CLOSED:
+    if not abs(math.fsum(chances) - 1) <= CLOSED:  # nor a number
         raise Stop(f"the law of an argmax does not close: its probabilities sum to {math.fsum(chances):.9g}")
     return Odds(tuple(chances), closed=False)
 
@@ -183,6 +192,7 @@ def standing(keys: Sequence[Key]) -> Callable[[int], dict[int, int]]:
 
     def place(winner: int) -> dict[int, int]:
         if (name, winner) not in _STANDING:
+            _bound(_STANDING)
             _STANDING[name, winner] = _stands(keys, winner)
         return {keys[i].index: at for i, at in _STANDING[name, winner].items()}
 

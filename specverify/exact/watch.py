@@ -27,7 +27,10 @@ LOOK_AGAIN = 5.0
 RUNNING: list[Machine] = []
 """Executions under way, innermost last."""
 _ONE = threading.RLock()
-_REAL = {name: getattr(Tensor, name) for name in ("item", "tolist", "numpy", "__array__", "__float__", "__int__", "__index__", "data_ptr", "__dlpack__")}
+_REAL = {
+    name: getattr(Tensor, name)
+    for name in ("item", "tolist", "numpy", "__array__", "__float__", "__int__", "__index__", "data_ptr", "__dlpack__", "__deepcopy__", "__reduce_ex__")
+}
 _MANUAL_SEED, _TENSOR = torch.manual_seed, torch.tensor
 
 
@@ -61,6 +64,7 @@ def patched() -> Iterator[None]:
     _SEEDED.clear()
     changed: list[tuple[Any, str, Any]] = [(Tensor, name, _decided(name)) for name in _REAL]
     changed += [(Tensor, "item", _item), (Tensor, "tolist", _tolist), (Tensor, "__int__", _whole)]
+    changed += [(Tensor, "__deepcopy__", _deepcopy), (Tensor, "__reduce_ex__", _decided("__reduce_ex__"))]
     changed += [(math, name, followed(name)) for name in MATHS]
     changed += [(torch, "tensor", _tensor), (torch, "manual_seed", _manual_seed), (random, "_urandom", _urandom)]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in changed]
@@ -108,6 +112,13 @@ def _decided(name: str) -> Callable[..., Any]:
         return _REAL[name](tensor, *arguments, **keywords)
 
     return method
+
+
+def _deepcopy(tensor: Tensor, memo: dict[int, Any]) -> Any:
+    """A copy of a symbolic tensor, through the dispatch, which the genuine one avoids."""
+    if _symbolic(tensor) is None:
+        return _REAL["__deepcopy__"](tensor, memo)
+    return memo.setdefault(id(tensor), tensor.detach().clone().requires_grad_(tensor.requires_grad))
 
 
 def _tensor(data: Any, *arguments: Any, **keywords: Any) -> Tensor:

@@ -1,6 +1,8 @@
 """Functions that once had a wrong law, without a word: each has the right one now, or is refused."""
 
+import copy
 import itertools
+import pickle
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -59,6 +61,18 @@ def written_not_returned():
     return drawn
 
 
+def squeezed_in_place():
+    u = rand(2, 1)
+    u.squeeze_(1).unsqueeze_(0).t_()
+    return u < 0.3
+
+
+def set_to_another():
+    x = torch.empty(0)
+    x.set_(rand(2))
+    return x < 0.3
+
+
 ALIKE: dict[str, Callable] = {
     "log of negative numbers": lambda: torch.log(rand(1) - 0.5) < -1, "root of negative numbers": lambda: torch.sqrt(rand(1) - 0.25) > 0.4,
     "no number on both sides": lambda: torch.logit(rand(1) * 2 - 0.5) < 0,
@@ -66,6 +80,8 @@ ALIKE: dict[str, Callable] = {
     "not": lambda: torch.logical_not((rand(1) * 4).long() - 2), "and": lambda: torch.logical_and(rand(1) - 0.5, tensor([True])),
     "power of -1": lambda: (-1.0) ** (rand(1) * 3).floor(), "bytes that wrap": lambda: (rand(1) * 4).floor().to(torch.int32).mul(100).to(torch.uint8),
     "whole numbers that wrap": lambda: (rand(1) * 4).to(torch.int8) * 100, "quotient by minus zero": lambda: 0.5 / -torch.log(1 - rand(1)) < 0.6,
+    "views in place": squeezed_in_place, "set": set_to_another, "deep copy": lambda: copy.deepcopy(rand(1)) < 0.3, "deep copy of a token": lambda: copy.deepcopy([token()]),
+    "pickled": lambda: pickle.loads(pickle.dumps(token())),
     "written, not returned": written_not_returned, "dtypes of a table": lambda: torch.bernoulli(P) / 3 == tensor(1 / 3, dtype=torch.float64),
     "tables searched out of order": lambda: torch.searchsorted(tensor([0.9, 0.25, 0.5]), torch.bernoulli(P[:1]) * 0.7, sorter=tensor([1, 2, 0])),
 }  # fmt: skip
