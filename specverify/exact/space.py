@@ -241,7 +241,6 @@ class Walk:
         self._draws = self._choices = 0
         self.inside: dict[int, Outcomes] = {}
         self.cut_off: list[Box] = []
-        self.cuts = 0
         self.coarse = 0.0
         self.idealised = self.integrated = False
         self.notes: set[str] = set()
@@ -276,7 +275,6 @@ class Walk:
         rest = variable.without(part)
         if not rest:
             return
-        self.cuts += 1
         self.claim(variable)
         before = variable.mass(variable.inside)
         for other in rest:

@@ -38,6 +38,8 @@ TRUTHS = frozenset(("logical_not", "logical_and", "logical_or"))
 """Tell zero from all others."""
 STEPPING = frozenset(("floor", "ceil", "trunc", "round", "sign", "sgn"))
 """Make whole numbers."""
+NEGLIGIBLE = 2.0**-54
+"""Chance of winning among ideal numbers that no generator's numbers have: they lie on a grid, and the largest exponential of single precision is near 100."""
 MOST = 4096
 """Orders of draws that are told apart."""
 CONJUNCTIONS = {"logical_and": False, "bitwise_and": False, "logical_or": True, "bitwise_or": True}
@@ -311,7 +313,8 @@ def choice(machine: Machine, keys: Sequence[Key], winner: int, name: str) -> Fin
     law = odds(keys)
     machine.walk.integrated |= not law.closed
     members = tuple(chain.base for chain in chains)
-    race = Finite(machine.walk.next_choice(), f"{name} at {here()}", law.weights, standing(keys), members, at=winner, keys=_names(keys))
+    weights = [weight if weight >= NEGLIGIBLE * sum(law.weights) else 0.0 for weight in law.weights]
+    race = Finite(machine.walk.next_choice(), f"{name} at {here()}", weights, standing(keys), members, at=winner, keys=_names(keys))
     return machine.enter(race)
 
 

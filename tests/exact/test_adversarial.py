@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from specverify.exact import NotExact, exact_law
+from specverify.law import Law
 
 P = torch.tensor([0.5, 0.25, 0.25])
 rand, tensor = torch.rand, torch.tensor
@@ -220,3 +221,9 @@ def test_explorations_in_two_threads_wait_for_each_other() -> None:
         thread.join()
     assert found == [0.5] * 8
     assert torch.Tensor.item is before
+
+
+@pytest.mark.parametrize("read", [bool, torch.clone], ids=["decided", "undecided"])
+def test_rounding_is_allowed_for_where_the_result_is_undecided(read: Callable) -> None:
+    law = exact_law(lambda: [read(rand(1) < tensor([1 / 3]))], project=lambda result: bool(result[0]))
+    assert law.compare(Law({True: 1 / 3, False: 2 / 3})).verdict == "rounding"
