@@ -15,12 +15,14 @@ import torch
 from torch import Tensor
 
 from specverify.exact.chain import Chain
-from specverify.exact.space import Stop
+from specverify.exact.space import UNLIKELY, Stop
 
 LEVELS = (0.5, 0.1, 0.9)
 """Masses of the heaviest key at which the exponents are compared."""
 AGREE = 1e-9
 """Relative difference of exponents at different levels that bisection in doubles leaves."""
+MIDDLES = (0.2, 0.5, 0.8)
+"""Shares of a draw at which rounding is looked at."""
 HALVINGS = 60
 ROUGHLY = 20
 """Halvings where a border need not be exact."""
@@ -63,6 +65,14 @@ class Key:
         """Its value where it does not depend on its draw."""
         values = set(self.at(_shares(EDGE, 0.01, 0.5, 0.99, 1 - EDGE)).tolist())
         return float(values.pop()) if len(values) == 1 else None
+
+    def rounded_away(self) -> bool:
+        """Whether its numbers are so small, or so large, for their dtype that they are far from the ideal ones."""
+        assert self.chain is not None
+        low, high = self.chain.base.inside
+        indices = torch.tensor([low + int(share * (high - low)) for share in MIDDLES])
+        ideal, allowed = self.at(_shares(*MIDDLES)), 0.02 + 16 * torch.finfo(self.chain.dtype).eps
+        return int(((self.chain.values(indices).double() - ideal).abs() > allowed * ideal.abs()).sum()) > 1
 
     def least(self) -> float:
         """About its smallest value."""
@@ -133,6 +143,8 @@ def _computed(keys: Sequence[Key]) -> Odds:
     contenders = [keys[i] for i in live]
     law = _closed(contenders) or _integrated(contenders)
     chances = dict(zip(live, law.weights, strict=True))
+    if any(chances[i] > UNLIKELY * math.fsum(law.weights) and keys[i].rounded_away() for i in live):
+        raise Stop("it compares draws in one argmax whose dtype hardly tells them apart")
     return Odds(tuple(chances.get(i, 0.0) for i in range(len(keys))), law.closed)
 
 

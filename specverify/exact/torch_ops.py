@@ -70,6 +70,8 @@ class _Widening(Step):
 
 def moved(machine: Machine, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """An operation that moves elements: it moves their numbers in a list of nodes alike."""
+    if name_of(func) == "repeat_interleave" and len(args) == 1:  # places made of counts
+        return machine.unknown(func, args, kwargs)
     data = DATA[name_of(func)]
     if machine.decide(*tensors([one for i, one in enumerate(args) if i not in data], kwargs)):
         raise Stop(f"{func} is led by continuous draws, at {here()}")
@@ -246,7 +248,12 @@ class _Mapping:
 
     def _make(self, e: int, place: int, function: Callable[..., Tensor]) -> Step:
         arguments = tuple(HOLE if i == place else operand.element(e, self.compute) for i, operand in enumerate(self.operands))
-        key = (self.name, *("·" if one is HOLE else one.item() if isinstance(one, Tensor) else str(one) for one in arguments), str(self.settings))
+        key = (
+            self.name,
+            *("·" if one is HOLE else one.item() if isinstance(one, Tensor) else str(one) for one in arguments),
+            str(self.settings),
+            str(self.compute),
+        )
         self.machine.walk.coarse = max(self.machine.walk.coarse, _eps(self.compute or self.dtype))
         return Step(function, arguments, tuple(self.settings.items()), self.compute, key)
 

@@ -144,7 +144,7 @@ def _urandom(size: int) -> bytes:
 @contextmanager
 def running(machine: Machine, seed: int) -> Iterator[None]:
     """One execution: all generators seeded; draws through `random` or numpy, or behind torch's dispatch, are refused at its end."""
-    before = _SEEDED.get(seed) or _seed(seed)
+    alive, before = _SEEDED.get(seed) or _seed(seed)
     torch.default_generator.manual_seed(seed)
     machine.states.add(state_of(torch.default_generator))
     machine.generators[id(torch.default_generator)] = torch.default_generator
@@ -154,48 +154,70 @@ def running(machine: Machine, seed: int) -> Iterator[None]:
             yield
     finally:
         RUNNING.pop()
-    if _others() != before:
+    if _others(alive) != before:
         _SEEDED.clear()
         raise Stop("it draws through random or numpy, which this version does not explore")
     if any(state_of(generator) not in machine.states for generator in machine.generators.values()):
         raise Hidden("it draws from a generator of torch behind the exploration, in another thread perhaps")
 
 
-_SEEDED: dict[int, list[object]] = {}
-"""The seed of the generators that are not torch's, and their states since: an execution that draws from none leaves them so."""
+_SEEDED: dict[int, tuple[list[Any], list[object]]] = {}
+"""The seed of the generators that are not torch's; those objects that were alive, and the states of all since: an execution that draws from none leaves them so."""
 
 
-def _seed(seed: int) -> list[object]:
+class Ours(random.Random):
+    """A generator of the exploration's own, which is no hidden one."""
+
+
+def _seed(seed: int) -> tuple[list[Any], list[object]]:
     """Seed them."""
     random.seed(seed)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(seed % 2**32)
+    alive = [*_alive()]
     _SEEDED.clear()
-    _SEEDED[seed] = _others()
+    _SEEDED[seed] = (alive, _others(alive))
     return _SEEDED[seed]
 
 
-def _others() -> list[object]:
-    """States of generators that are not torch's: the global ones, and every generator object of numpy that lives."""
-    states: list[object] = [random.getstate()]
+def _others(alive: list[Any]) -> list[object]:
+    """States of generators that are not torch's: the global ones, and objects of numpy's and of Python's."""
+    states: list[object] = [random.getstate(), *map(_told, alive)]
     if "numpy" in sys.modules:
-        numpy = sys.modules["numpy"]
-        _, key, place, gauss, cached = numpy.random.get_state()
-        states += [key.tobytes(), place, gauss, cached, *(str(one.bit_generator.state) for one in _alive(numpy))]
+        _, key, place, gauss, cached = sys.modules["numpy"].random.get_state()
+        states += [key.tobytes(), place, gauss, cached]
     return states
 
 
-def look() -> None:
-    """Look for numpy's generators now, so that a copy of this process need not."""
-    if "numpy" in sys.modules:
-        _alive(sys.modules["numpy"])
+def _told(generator: Any) -> object:
+    if isinstance(generator, random.Random):
+        return generator.getstate()
+    return str(generator.bit_generator.state) if hasattr(generator, "bit_generator") else str(generator.get_state())
+
+
+def look(*, lately: bool = False) -> None:
+    """Look for generators now, so that a copy of this process need not; or for those that were made lately alone, which is fast."""
+    if lately:
+        found = [one for part in (0, 1) for one in gc.get_objects(generation=part) if type(one) in _kinds()]
+        new = [one for one in found if not any(one is other for other in _alive())]
+        if new:
+            _ALIVE[0][1].extend(new)
+            _SEEDED.clear()
+    else:
+        _alive()
 
 
 _ALIVE: list[tuple[float, list[Any]]] = []
 
 
-def _alive(numpy: Any) -> list[Any]:
-    """Numpy's generators."""
+def _kinds() -> tuple[type, ...]:
+    numpy = sys.modules.get("numpy")
+    return (random.Random,) if numpy is None else (random.Random, numpy.random.Generator, numpy.random.RandomState)
+
+
+def _alive() -> list[Any]:
+    """The generators of numpy's and of Python's."""
     if not _ALIVE or time.monotonic() - _ALIVE[0][0] > LOOK_AGAIN:
-        _ALIVE[:] = [(time.monotonic(), [one for one in gc.get_objects() if type(one) is numpy.random.Generator])]
+        kinds = _kinds()
+        _ALIVE[:] = [(time.monotonic(), [one for one in gc.get_objects() if type(one) in kinds])]
     return _ALIVE[0][1]

@@ -1,12 +1,15 @@
 """Functions that once had a wrong law, without a word: each has the right one now, or is refused."""
 
 import copy
+import functools
 import itertools
 import pickle
+import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 import torch
 
@@ -82,6 +85,7 @@ ALIKE: dict[str, Callable] = {
     "power of -1": lambda: (-1.0) ** (rand(1) * 3).floor(), "bytes that wrap": lambda: (rand(1) * 4).floor().to(torch.int32).mul(100).to(torch.uint8),
     "whole numbers that wrap": lambda: (rand(1) * 4).to(torch.int8) * 100, "quotient by minus zero": lambda: 0.5 / -torch.log(1 - rand(1)) < 0.6,
     "views in place": squeezed_in_place, "set": set_to_another, "deep copy": lambda: copy.deepcopy(rand(1)) < 0.3, "deep copy of a token": lambda: copy.deepcopy([token()]),
+    "counts": lambda: torch.repeat_interleave(tensor([5, 6]), torch.multinomial(P, 2, replacement=True)),
     "pickled": lambda: pickle.loads(pickle.dumps(token())),
     "written, not returned": written_not_returned, "dtypes of a table": lambda: torch.bernoulli(P) / 3 == tensor(1 / 3, dtype=torch.float64),
     "tables searched out of order": lambda: torch.searchsorted(tensor([0.9, 0.25, 0.5]), torch.bernoulli(P[:1]) * 0.7, sorter=tensor([1, 2, 0])),
@@ -103,7 +107,19 @@ def nested() -> bool:
     return first and exact_law(lambda: bool(rand(1) < 0.5)).lower(True) == 0.5 and bool(rand(1) < 0.5)
 
 
+@functools.cache
+def made_late() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+LEGACY, SEEDED = np.random.RandomState(0), random.Random(0)
+
+
 REFUSED: dict[str, tuple[Callable, str]] = {
+    "weights too small for their dtype": (lambda: (tensor([0.0, 1e-45]) / torch.empty(2).exponential_()).argmax(), "hardly tells them apart"),
+    "numpy's legacy generator": (lambda: LEGACY.random_sample() < 2, "random or numpy"),
+    "a generator of random": (lambda: SEEDED.random() < 2, "random or numpy"),
+    "a generator made in the first execution": (lambda: made_late().random() < 2, "random or numpy"),
     "a bare except": (behind_a_bare_except, "continuous"),
     "a law inside of a law": (nested, "inside of an exploration"),
     "a dataclass": (lambda: Drawn(token()), "returns a Drawn"),
