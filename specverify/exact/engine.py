@@ -244,7 +244,7 @@ def _replay(call: _Call, walk: Walk, leaf: Leaf) -> None:
     again = Walk(Box(1.0, {}, points, walk.labels()))
     (seen,) = call.run(again, watched=False)
     if seen.outcome != leaf.outcome:
-        raise Hidden(f"a replay gives {seen.outcome!r} where {leaf.outcome!r} was explored: it reads its draws in a way that is not followed")
+        raise Hidden("a replay gives another outcome than was explored: it reads its draws in a way that is not followed, or something else too")
 
 
 def _law(found: _Found) -> ExactLaw:

@@ -59,7 +59,7 @@ def _drawing(make: Callable[[Machine, Tensor, Mapping[str, Any], str], Made]) ->
         result = machine.run(func, args, kwargs)
         machine.generators[id(generator)] = generator
         machine.states |= {before, _state(generator)}
-        if result.numel():
+        if result.numel() and _state(generator) != before:  # a permutation of one draws nothing
             numbers = sorted((name, str(one)) for name, one in given.items() if not isinstance(one, (Tensor, Generator)))
             signature = (name_of(func), tuple(result.shape), str(result.dtype), str(numbers), [one.tolist() for one in chances])
             nodes = machine.reused(before, signature) or make(machine, result, given, f"{name_of(func)} at {here()}")

@@ -91,7 +91,7 @@ OPERATIONS = {
     "multinomial": token, "rows": lambda: torch.multinomial(ROWS, 1), "replaced": lambda: torch.multinomial(P, 2, replacement=True), "not replaced": lambda: torch.multinomial(P, 2),
     "categorical": lambda: torch.distributions.Categorical(probs=ROWS).sample(), "bernoulli": lambda: torch.bernoulli(P), "bernoulli_": lambda: torch.empty(2).bernoulli_(0.25),
     "bernoulli_ of tensor": lambda: torch.empty(3).bernoulli_(P), "default bernoulli_": lambda: torch.empty(2).bernoulli_(), "randint": lambda: torch.randint(2, 5, (2,)),
-    "random_": lambda: torch.empty(1, dtype=torch.long).random_(3), "random_ from": lambda: torch.empty(1, dtype=torch.long).random_(3, 6), "randperm": lambda: torch.randperm(3),
+    "random_": lambda: torch.empty(1, dtype=torch.long).random_(3), "random_ from": lambda: torch.empty(1, dtype=torch.long).random_(3, 6), "randperm": lambda: torch.randperm(3), "randperm of one": lambda: [torch.randperm(1), token()],
     "dropout": lambda: F.dropout(torch.ones(2), 0.25, training=True), "shifted token": lambda: (token() * 2 + 1) % 3, "token of a token": lambda: torch.multinomial(ROWS[int(token()) % 2], 1),
     "where": lambda: torch.where(rand(3) < P, tensor([1, 2, 3]), -1), "where of draws": lambda: torch.where(tensor([True, False]), rand(2), rand(1)) < 0.4,
     "where by a draw": lambda: torch.where(rand(2) < 0.5, rand(2), 0.9) < 0.6, "masked_fill": lambda: tensor([1, 2]).masked_fill(rand(2) < 0.3, 0),
