@@ -85,7 +85,8 @@ def test_law(trial: Trial, case: Case) -> None:
 
 
 @prop("SMP-005", "Successive calls are independent.", source="statistics 2.7; faults B053", guards="joint", statistical=True, after=("SMP-004",),
-      first=lambda subject: [case for case in first(subject) if len(_rows(case)) == 1], cases=single, limit=5, applies=rows.needs_wide)  # fmt: skip
+      first=lambda subject: [case for case in first(subject) if len(_rows(case)) == 1], cases=single, limit=5, applies=rows.needs_wide,
+      drawn_too=True)  # fmt: skip
 def test_successive_calls(trial: Trial, case: Case) -> None:
     line = _rows(case)[0]
     trial.law(case, product_law([line, line]), lambda outcome: outcome, spans=2)

@@ -68,6 +68,7 @@ class Claim:
     limit: int
     applies: Callable[[Description], str | None]
     scope: Scope | None
+    drawn_too: bool
 
     def excluded(self, subject: Description) -> str | None:
         """Why the property does not apply to a subject, or none."""
@@ -92,6 +93,7 @@ def prop(  # noqa: PLR0913  a property is described in one place
     limit: int = 40,
     applies: Callable[[Description], str | None] = lambda _: None,
     scope: Scope | None = None,
+    drawn_too: bool = False,
 ) -> Callable[[Body], Callable[[Bench], None]]:
     """Register a property and make its test.
 
@@ -108,11 +110,14 @@ def prop(  # noqa: PLR0913  a property is described in one place
         limit: how many cases are searched.
         applies: why it does not apply to a subject, or none.
         scope: all small cases, for subjects whose laws are explored.
+        drawn_too: whether an explored law that is right is held against draws as well, since what changes from call to call is no part of it.
     """
     contract = next(name for name, one in CONTRACTS.items() if one.prefix == id_.partition("-")[0])
 
     def decorate(body: Body) -> Callable[[Bench], None]:
-        claim = Claim(Property(id_, contract, sentence, source, guards, after, statistical, severity, body.__name__), body, cases, first, limit, applies, scope)
+        claim = Claim(
+            Property(id_, contract, sentence, source, guards, after, statistical, severity, body.__name__), body, cases, first, limit, applies, scope, drawn_too
+        )
         PROPERTIES.append(claim.row)
 
         def test(bench: Bench) -> None:
@@ -212,14 +217,14 @@ class Judgement:
             raise self.stopped
         if found is None and self.suspects:
             found = max(self.suspects, key=lambda suspect: suspect.log_e)
-        if found is None and told is not None and "statistical" not in self.trial.rungs:
+        if found is None and self.claim.drawn_too and told is not None and "statistical" not in self.trial.rungs:
             found = self._drawn_too(*told)
         if found is not None and isinstance(found.violation.observed, Exactly) and self._contradicted(found, found.violation.observed):
             return self._found()
         return self._confirmed(found) if found is not None and found.violation.question is not None else found
 
     def _drawn_too(self, case: Case, question: Question) -> Suspect | None:
-        """An explored law that is right, held against draws as well: what changes from call to call is no part of an exploration."""
+        """An explored law that is right, held against draws."""
         try:
             seen = self.trial.look(case, question)
         except Violation as violation:

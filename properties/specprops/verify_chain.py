@@ -169,7 +169,7 @@ def test_law(trial: Trial, case: Case) -> None:
 
 
 @prop("CHN-009", "Successive calls draw afresh: the tokens of two calls are independent.", source="2211.17192, appendix A.1; faults B053, B058", guards="joint", statistical=True,
-      after=("CHN-008",), first=lambda subject: first(subject)[2:3], applies=rows.needs_wide)  # fmt: skip
+      after=("CHN-008",), first=lambda subject: first(subject)[2:3], applies=rows.needs_wide, drawn_too=True)  # fmt: skip
 def test_successive_calls(trial: Trial, case: Case) -> None:
     p = _rows(case, "p")
     trial.law(case, product_law([*p, *p]), lambda outcome: tuple(token for one in outcome for token in Draw(*one).tokens), spans=2)
