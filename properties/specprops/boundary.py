@@ -20,7 +20,7 @@ PLACES = 12
 KEYS = 3
 """Seeds of the other draws that are tried at each place: whether a place matters may depend on them."""
 COARSE = ("float16", "bfloat16")
-"""Uniform numbers of these have 2^11 and 2^8 values: their bounds are no rare event."""
+"""Uniform numbers of these take 1 for 0 with a mass of 2^-12 and 2^-9 (torch rounds its 24 bits): their bounds are no rare event."""
 
 Wrong = Callable[[Outcome], str | None]
 
