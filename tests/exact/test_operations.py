@@ -98,7 +98,7 @@ OPERATIONS = {
     "masked_fill of draws": lambda: rand(2).masked_fill(tensor([True, False]), 0) > 0, "cat": lambda: torch.cat([token(), tensor([5])]), "stack": lambda: torch.stack([token(), token()]),
     "cat of dtypes": lambda: torch.cat([rand(1), P.double()]) < 0.3, "gather": lambda: rand(2, 2).gather(1, tensor([[1], [0]])) < 0.4, "index": lambda: rand(3)[tensor([2, 0])] < 0.4,
     "index_select": lambda: rand(3).index_select(0, tensor([1])) < 0.2, "mask": lambda: rand(3)[tensor([True, False, True])] < 0.6, "flip": lambda: token().flip(0), "roll": lambda: torch.multinomial(ROWS, 1).roll(1),
-    "pad": lambda: F.pad(token(), (1, 2), value=-1), "repeat": lambda: token().repeat(2), "expand": lambda: token().expand(3), "tril": lambda: (rand(2, 2) < 0.5).tril(),
+    "pad": lambda: F.pad(token(), (1, 2), value=-1), "repeat": lambda: token().repeat(2), "expand": lambda: token().expand(3), "tril": lambda: (rand(1, 2) < 0.5).tril(),
     "view": lambda: rand(4).view(2, 2)[1] < 0.4, "transpose": lambda: rand(1, 2).t() < 0.4, "chunk": lambda: rand(2).chunk(2)[1] < 0.4, "unbind": lambda: [u < 0.4 for u in rand(2)],
     "searchsorted": lambda: torch.searchsorted(P.cumsum(0), rand(2), right=True), "searchsorted rows": lambda: torch.searchsorted(ROWS.cumsum(1), rand(2, 1)),
     "bucketize": lambda: torch.bucketize(rand(1), P.cumsum(0)), "inverse CDF": lambda: (P.cumsum(0) <= rand(1)).sum(), "first above": lambda: (P.cumsum(0) > rand(1)).int().argmax(),

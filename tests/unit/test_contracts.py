@@ -127,14 +127,16 @@ def test_the_stream_of_a_step_draws_from_q_and_completes_from_p() -> None:
     """q is sure of 1; p is sure of 0 at the second position: a step that rejects is completed with 0."""
     import random
 
+    from specverify.contracts.picks import at_random
+
     case = {"p": array("float32", (2, 2), (0.5, 0.5, 1, 0)), "q": array("float32", (1, 2), (0, 1))}
     stream = CONTRACTS["verify_chain"].stream(case)
-    rng = random.Random(1)
-    drawn = stream.draw(rng)
+    pick = at_random(random.Random(1))
+    drawn = stream.draw(pick)
     assert drawn["draft"] == array("int64", (1,), (1,))
-    assert stream.finish(rng, drawn, (0,)) == ((1,), 0, (0, 0))
-    assert stream.finish(rng, drawn, (1, 0)) == ((1,), 1, (1, 0))
-    assert stream.finish(rng, drawn, ("raised", "ValueError")) == ("raised", "ValueError")
+    assert stream.finish(pick, drawn, (0,)) == ((1,), 0, (0, 0))
+    assert stream.finish(pick, drawn, (1, 0)) == ((1,), 1, (1, 0))
+    assert stream.finish(pick, drawn, ("raised", "ValueError")) == ("raised", "ValueError")
 
 
 def test_planned_contracts_are_told_from_unknown_ones() -> None:
