@@ -74,7 +74,8 @@ def exact_law(
     """The exact law of what a function returns, over all random choices that it makes through torch.
 
     Args:
-        f: any function; its arguments are copied for every execution.
+        f: any function; its arguments are copied for every execution. Draws count as random whatever their generator was seeded with: a
+            function that seeds with a constant has the law that it would have over all seeds, and a note where it draws the same numbers twice.
         *args: handed to it.
         setup: makes the arguments instead, once per execution.
         project: from what it returns to an outcome; tensors, arrays, lists and dicts become nested tuples by default.

@@ -219,6 +219,11 @@ def _parameters(func: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
     return tuple(one.name for one in arguments), {one.name: one.default_value for one in arguments if one.has_default_value()}
 
 
+def state_of(generator: Any) -> bytes:
+    """A generator's state: draws of one state are the same numbers."""
+    return bytes(generator.get_state().numpy().tobytes())
+
+
 def tensors(args: Any, kwargs: Mapping[str, Any]) -> list[Tensor]:
     """All tensors among arguments, those in lists too."""
     found: list[Tensor] = []

@@ -16,7 +16,7 @@ import torch
 from torch import Generator, Tensor
 
 from specverify.exact.chain import Chain
-from specverify.exact.machine import Handler, Machine, bound, here, name_of
+from specverify.exact.machine import Handler, Machine, bound, here, name_of, state_of
 from specverify.exact.nodes import Table
 from specverify.exact.race import without_replacement
 from specverify.exact.space import Form, Stop
@@ -37,10 +37,6 @@ def _generator(given: Mapping[str, Any], device: torch.device) -> Any:
     return torch.default_generator if device.type == "cpu" else torch.cuda.default_generators[device.index or 0]
 
 
-def _state(generator: Any) -> bytes:
-    return bytes(generator.get_state().numpy().tobytes())
-
-
 def _drawing(make: Callable[[Machine, Tensor, Mapping[str, Any], str], Made]) -> Handler:
     """A handler that lets torch draw, which moves the generator and refuses bad arguments, and then puts the variables' numbers in place.
 
@@ -54,12 +50,13 @@ def _drawing(make: Callable[[Machine, Tensor, Mapping[str, Any], str], Made]) ->
             raise Stop(f"it draws with chances that are themselves continuous draws, at {here()}")
         device = next((one.device for one in given.values() if isinstance(one, Tensor)), torch.device(given.get("device") or "cpu"))
         generator = _generator(given, device)
-        before = _state(generator)
+        before = state_of(generator)
         given = {name: one.clone() if isinstance(one, Tensor) else one for name, one in given.items()}
         result = machine.run(func, args, kwargs)
         machine.generators[id(generator)] = generator
-        machine.states |= {before, _state(generator)}
-        if result.numel() and _state(generator) != before:  # a permutation of one draws nothing
+        after = state_of(generator)
+        machine.states |= {before, after}
+        if result.numel() and after != before:  # a permutation of one draws nothing
             numbers = sorted((name, str(one)) for name, one in given.items() if not isinstance(one, (Tensor, Generator)))
             signature = (name_of(func), tuple(result.shape), str(result.dtype), str(numbers), [one.tolist() for one in chances])
             nodes = machine.reused(before, signature) or make(machine, result, given, f"{name_of(func)} at {here()}")

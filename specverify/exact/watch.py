@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from specverify.exact.machine import Machine, here
+from specverify.exact.machine import Machine, here, state_of
 from specverify.exact.nodes import Opaque, continuous
 from specverify.exact.numbers import MATHS, Number, followed
 from specverify.exact.space import Hidden, Stop
@@ -33,11 +33,6 @@ _REAL = {
     for name in ("item", "tolist", "numpy", "__array__", "__float__", "__int__", "__index__", "data_ptr", "__dlpack__", "__deepcopy__", "__reduce_ex__")
 }
 _MANUAL_SEED, _TENSOR = torch.manual_seed, torch.tensor
-
-
-def state_of(generator: Any) -> bytes:
-    """A generator's state."""
-    return bytes(generator.get_state().numpy().tobytes())
 
 
 @contextmanager
