@@ -173,7 +173,8 @@ def exact_violation(question: Question, seen: Exactly, severity: str | None = No
     """What to say of an explored law that is wrong."""
     impossible = seen.comparison.impossible
     if question.invariant is not None or any(is_failure(outcome) for outcome in impossible):
-        text = _broken_text(question.invariant or "Some draws fail", seen, impossible, math.fsum(impossible.values()), "the time")
+        chance = show_probability(math.fsum(impossible.values()), "float32")
+        text = _broken_text(question.invariant or "A call fails", seen, impossible, f"with probability {chance}")
         failures = _failures(impossible)
         return Violation(text, table(question, seen), kind=failures[0] if failures else "invariant", observed=seen, severity=severity)
     message = f"The law is off by a total variation of {show_probability(seen.comparison.tv, 'float32')}."
@@ -192,7 +193,7 @@ def _broken(message: str, question: Question, seen: Observed) -> Violation:
     outside = [outcome for outcome in seen.counts if question.right[outcome] == 0]
     failures = _failures(outside)
     share = sum(seen.counts[outcome] for outcome in outside) / seen.drawn
-    text = _broken_text(message, seen, outside, share, "the draws")
+    text = _broken_text(message, seen, outside, f"in {show_share(share)} of the draws")
     return Violation(text, table(question, seen), kind=failures[0] if failures else "invariant", question=question, observed=seen)
 
 
@@ -200,9 +201,9 @@ def _failures(outside: Iterable[Outcome]) -> list[str]:
     return sorted({str(outcome[1]) for outcome in outside if is_failure(outcome) and isinstance(outcome[0], str)})
 
 
-def _broken_text(message: str, seen: Observed | Exactly, outside: Iterable[Outcome], share: float, what: str) -> str:
+def _broken_text(message: str, seen: Observed | Exactly, outside: Iterable[Outcome], how_often: str) -> str:
     examples = "".join(f" The subject {seen.examples[name]}." for name in _failures(outside) if name in seen.examples)
-    return f"{message} in {show_share(share)} of {what}.{examples}"
+    return f"{message} {how_often}.{examples}"
 
 
 def show_share(share: float) -> str:
