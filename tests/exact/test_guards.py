@@ -120,7 +120,7 @@ def test_a_read_of_raw_memory_is_found_by_the_replays() -> None:
         exact_law(raw, probe=20)
 
 
-def test_no_false_alarm_of_the_replays_on_a_million_points_of_honest_code() -> None:
+def test_no_false_alarm_of_the_replays_on_honest_code() -> None:
     def honest() -> torch.Tensor:
         return (P.cumsum(0) <= torch.rand(1)).sum()
 
