@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from specverify.errors import SpecverifyError
 
@@ -58,31 +58,6 @@ class Unfinished(Stop):
 Interval = tuple[int, int]
 Outcomes = Interval | frozenset[int]
 """Of a grid: indices from the first up to but without the second. Of a finite variable: its outcomes."""
-
-
-class Variable(Protocol):
-    """One random choice."""
-
-    index: int
-    label: str
-    size: int
-    inside: Outcomes
-    at: int
-
-    def mass(self, part: Outcomes) -> float:
-        """Its probability of falling into a part."""
-
-    def without(self, part: Outcomes) -> list[Outcomes]:
-        """What is left of the present set, as sets of the same form."""
-
-    def central(self, part: Outcomes) -> int:
-        """A point of the part to stand on."""
-
-    def drawn(self, part: Outcomes, rng: random.Random) -> int:
-        """A random point of the part."""
-
-    def told(self, part: Outcomes) -> str:
-        """The part, in words."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import Literal
 from specverify.law.finite import Law, Outcome
 
 GRID = 2.0**-20
-"""Mass up to which an impossible outcome is an effect of the random generator's grid, such as u = 0."""
+"""Mass up to which an impossible outcome is an effect of the random generator's grid (u = 0 has probability 2^-24 in float32): it is
+reported as such, and the null hypothesis of every statistical test grants it."""
 
 SUMS = 1e-12
 """Total variation that sums of doubles leave."""

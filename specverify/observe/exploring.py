@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from specverify.contracts import Case, digest
+from specverify.law import GRID
 from specverify.subjects.replies import Explored, Unexplored
 from specverify.subjects.subject import Subject
 
 REFUSALS = 3
 """Cases in a row that cannot be explored, after which a subject's laws are sampled without asking again."""
-ENOUGH = 2.0**-20
-"""Open mass that a closed law may leave: as much as a random generator's grid."""
 CAREFUL = 6
 """Laws of a subject that come first, each set of choices replayed THOROUGH times: a hidden state that tosses a coin escapes them with a chance of 2^-16."""
 THOROUGH = 16
@@ -55,7 +54,7 @@ def _learn(mine: Explorations, name: tuple[str, int], found: Explored | Unexplor
         mine.distrusted = found
     mine.known[name] = found
     if isinstance(found, Explored) or not found.size:
-        closed = isinstance(found, Explored) and found.law.open_mass <= ENOUGH
+        closed = isinstance(found, Explored) and found.law.open_mass <= GRID
         mine.refused = 0 if closed else mine.refused + 1
 
 

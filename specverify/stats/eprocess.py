@@ -9,17 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from specverify.law import Law, Outcome
+from specverify.law import GRID, Law, Outcome
 
 RATES = (1e-2, 1e-3)
 """Alternatives for the mass outside the support: a single sight in 60 draws gives E = 1,700, enough to make a case suspect."""
 
 KAPPAS = tuple(10.0**k for k in range(1, 9))
 """Concentrations of the Dirichlet priors, averaged: kappa 10 finds gross faults, 1e8 differences of 1e-4."""
-
-GRID = 2.0**-20
-"""Mass that the resolution of a random generator may put outside the support (u = 0 has probability 2^-24 in float32): it is reported
-as a grid effect, so the null hypothesis grants it."""
 
 
 def log_e_value(counts: Mapping[Outcome, int], right: Law) -> float:
