@@ -61,6 +61,17 @@ def _double(one: Any) -> Any:
     return one.double() if isinstance(one, Tensor) and one.is_floating_point() else one
 
 
+KEPT = 4096
+"""Chains, and families of keys, that are remembered; then they are forgotten."""
+_CELLS: dict[Hashable, list[Interval]] = {}
+
+
+def room(cache: dict[Any, Any]) -> None:
+    """Forget everything when it is much."""
+    if len(cache) >= KEPT:
+        cache.clear()
+
+
 @dataclass(frozen=True)
 class Chain:
     """A draw and the operations on it since; `dtype` is that of the last, `stepped` says that one made whole numbers of it."""
@@ -103,8 +114,14 @@ class Chain:
         return self.values(torch.tensor([self.base.inside[0], self.base.inside[1] - 1]))
 
     def cell(self) -> Interval:
-        """The indices, within what is left of the draw, at which it has the value of this execution."""
-        return self._cell(self.base.at, *self.base.inside)
+        """The indices, within what is left of the draw, at which it has the value of this execution; those of equal chains are found once."""
+        known = _CELLS.setdefault(self.key, [])
+        found = next((cell for cell in known if cell[0] <= self.base.at < cell[1]), None)
+        if found is None:
+            found = self._cell(self.base.at, *self.base.inside)
+            known.append(found)
+            room(_CELLS)
+        return found
 
     def _cell(self, at: int, low: int, high: int) -> Interval:
         """The indices from `low` up to but without `high` at which it has the value that it has at `at`; they are looked at here and there, and must be in one piece."""

@@ -93,20 +93,9 @@ def exact_law(
     """
     call = _Call(f, args, setup, project or frozen, catch)
     found, limits = _Found(), _Limits(max_runs, time.monotonic() + max_seconds, min_path)
-    heap: list[tuple[float, int, Box]] = [(-1.0, 0, Box())]
-    counter = itertools.count(1)
     try:
-        with watch.alone(), watch.patched():
-            _check_twice(call, limits)
-            while heap:
-                mass, _, box = heapq.heappop(heap)
-                if -mass < limits.mass or found.runs >= limits.runs or time.monotonic() > limits.end:
-                    found.open.append(-mass)
-                    continue
-                walk = limits.walk(box)
-                _explore(call, walk, found, probe)
-                for other in walk.cut_off:
-                    heapq.heappush(heap, (-other.mass, next(counter), other))
+        with watch.alone(), watch.patched(), watch.eagerly(), watch.others_resting():
+            _explore_all(call, limits, found, probe)
     except Stop as stop:
         if watch.RUNNING:
             raise
@@ -163,6 +152,8 @@ class _Call:
         except Stop:
             raise
         except self.catch as error:
+            if type(error).__module__.startswith("torch._dynamo"):
+                raise Stop(f"torch cannot compile it under an exploration ({type(error).__name__})") from error
             if f"{Number.__name__}'" in str(error) or f"of {Number.__name__}" in str(error):
                 raise Stop("it uses a continuous random number where only a plain one fits") from error
             return [Leaf(1.0, {}, ("raised", type(error).__name__))]
@@ -195,29 +186,50 @@ def _twin(one: Tensor | torch.Generator) -> Any:
     return one.detach().clone().requires_grad_(one.requires_grad)
 
 
-def _check_twice(call: _Call, limits: _Limits) -> None:
-    """The first execution under two seeds: whatever is not a followed draw must not matter."""
-    told = []
-    for seed in (watch.SEED, watch.SEED + 1):
-        walk = limits.walk(Box())
-        try:
-            outcomes = [(leaf.mass, leaf.outcome) for leaf in call.run(walk, seed=seed)]
-        except Unfinished:
-            return
-        told.append((outcomes, walk.inside, walk.labels()))
-        watch.look(lately=True)
-    if repr(told[0]) != repr(told[1]):
+def _explore_all(call: _Call, limits: _Limits, found: _Found, probe: int) -> None:
+    """From box to box, the heaviest first; the first execution twice, under two seeds: whatever is not a followed draw must not matter."""
+    heap: list[tuple[float, int, Box]] = [(-1.0, 0, Box())]
+    counter = itertools.count(1)
+    while heap:
+        mass, number, box = heapq.heappop(heap)
+        if -mass < limits.mass or found.runs >= limits.runs or time.monotonic() > limits.end:
+            found.open.append(-mass)
+            continue
+        walk = limits.walk(box)
+        ends = _ends(call, walk)
+        if number == 0:
+            _check(call, limits, walk, ends)
+        _keep(call, walk, ends, found, probe)
+        for other in walk.cut_off:
+            heapq.heappush(heap, (-other.mass, next(counter), other))
+
+
+def _ends(call: _Call, walk: Walk, seed: int = watch.SEED) -> list[Leaf]:
+    """What one execution ends in; nothing, if it was cut short."""
+    try:
+        return call.run(walk, seed=seed)
+    except Unfinished:
+        return []
+
+
+def _check(call: _Call, limits: _Limits, walk: Walk, ends: Sequence[Leaf]) -> None:
+    """The same execution under another seed."""
+    watch.look(lately=True)
+    other = limits.walk(Box())
+    again = _ends(call, other, watch.SEED + 1)
+    watch.look(lately=True)
+    told = [repr(([(leaf.mass, leaf.outcome) for leaf in there], one.inside, one.labels())) for one, there in ((walk, ends), (other, again))]
+    if ends and again and told[0] != told[1]:
         raise Hidden("two executions with the same draws differ: a hidden state, or a source of randomness that is not followed")
 
 
-def _explore(call: _Call, walk: Walk, found: _Found, probe: int) -> None:
+def _keep(call: _Call, walk: Walk, ends: Sequence[Leaf], found: _Found, probe: int) -> None:
     found.runs += 1
-    try:
-        ends = call.run(walk)
-    except Unfinished:
+    if not ends:
         found.open.append(walk.mass)
         return
-    found.cuts, found.coarse = max(found.cuts, *(len({*walk.inside, *leaf.inside}) for leaf in ends)), max(found.coarse, walk.coarse)
+    found.cuts = max(found.cuts, len({*walk.inside, *ends[0].inside}))  # every leaf cuts the same variables
+    found.coarse = max(found.coarse, walk.coarse)
     found.notes |= walk.notes
     found.integrated |= walk.integrated
     found.idealised |= walk.idealised

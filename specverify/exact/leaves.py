@@ -6,7 +6,7 @@ import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -46,13 +46,14 @@ def leaves(machine: Machine, result: Any, project: Callable[[Any], Outcome]) -> 
     told = []
     machine.paused += 1
     try:
+        tell = _teller(result, found) if project is frozen else lambda values: project(_with(result, found, values))
         for parts in itertools.product(*options):
             mass, inside = 1.0, dict[int, Outcomes]()
             values: dict[tuple[int, int], Any] = {}
             for (variable, _), (share, part, mine) in zip(places, parts, strict=True):
                 mass, inside[variable.index] = mass * share, part
                 values.update(mine)
-            told.append(Leaf(mass, inside, _frozen_with(result, found, values) if project is frozen else project(_with(result, found, values))))
+            told.append(Leaf(mass, inside, tell(values)))
     finally:
         machine.paused -= 1
     return told
@@ -144,21 +145,34 @@ def _is_array(result: Any) -> bool:
     return "numpy" in sys.modules and isinstance(result, sys.modules["numpy"].ndarray)
 
 
-def _frozen_with(result: Any, found: Sequence[Tensor], values: Mapping[tuple[int, int], Any]) -> Outcome:
+def _teller(result: Any, found: Sequence[Tensor]) -> Callable[[Mapping[tuple[int, int], Any]], Outcome]:
     """The same with other values in some elements, without a tensor for each outcome."""
     numbers = iter(range(len(found)))
 
-    def outcome(one: Any) -> Outcome:
+    def template(one: Any) -> Any:
         if isinstance(one, Tensor):
-            number, flat = next(numbers), one.reshape(-1).tolist()
-            told = [values.get((number, place), value) for place, value in enumerate(flat)]
-            return _shaped(told, list(one.shape))
-        return tuple(outcome(item) for item in one) if isinstance(one, (list, tuple)) else one
+            number = next(numbers)
+            return _shaped([_Element((number, place), value) for place, value in enumerate(one.reshape(-1).tolist())], list(one.shape))
+        return tuple(map(template, one)) if isinstance(one, (list, tuple)) else one
 
-    return outcome(result)
+    whole = template(result)
+
+    def told(one: Any, values: Mapping[tuple[int, int], Any]) -> Any:
+        if isinstance(one, _Element):
+            return values.get(one.place, one.value)
+        return tuple([told(part, values) for part in one]) if isinstance(one, tuple) else one
+
+    return lambda values: told(whole, values)
 
 
-def _shaped(flat: list[Any], shape: list[int]) -> Outcome:
+class _Element(NamedTuple):
+    """Of a returned tensor: its place, and its value in this execution."""
+
+    place: tuple[int, int]
+    value: Any
+
+
+def _shaped(flat: list[Any], shape: list[int]) -> Any:
     if not shape:
         return flat[0]
     size = len(flat) // max(1, shape[0])

@@ -75,6 +75,8 @@ class Machine(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def _random(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         name = name_of(func)
+        if compiled():
+            self.walk.notes.add(f"{EAGER}, at {here()}")
         if name in self._draws:
             return self._draws[name](self, func, args, kwargs)
         if not _drops(func, args, kwargs):
@@ -246,6 +248,18 @@ def here() -> str:
     while frame is not None and _ours(frame.f_code.co_filename):
         frame = frame.f_back  # type: ignore[assignment]
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "?"
+
+
+EAGER = "a function that torch would compile was explored as it runs eagerly"
+
+
+def compiled() -> bool:
+    """Whether a function that torch would compile is running."""
+    file = getattr(sys.modules.get("torch._dynamo.eval_frame"), "__file__", None)
+    frame = sys._getframe(1) if file is not None else None
+    while frame is not None and frame.f_code.co_filename != file:
+        frame = frame.f_back
+    return frame is not None
 
 
 @functools.cache

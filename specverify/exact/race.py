@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from specverify.exact.chain import Chain
+from specverify.exact.chain import Chain, room
 from specverify.exact.space import UNLIKELY, Stop
 
 LEVELS = (0.5, 0.1, 0.9)
@@ -30,8 +29,6 @@ EDGE = 2.0**-53
 CLOSED = 1e-9
 """How far the integrated probabilities may be from a sum of 1."""
 NODES = 201
-KEPT = 4096
-"""Families of keys that are remembered; then they are forgotten."""
 
 
 @dataclass(frozen=True)
@@ -121,14 +118,9 @@ def odds(keys: Sequence[Key]) -> Odds:
     """The law of the argmax; equal families are computed once."""
     name = tuple(key.name for key in keys)
     if name not in _KNOWN:
-        _bound(_KNOWN)
+        room(_KNOWN)
         _KNOWN[name] = _computed(keys)
     return _KNOWN[name]
-
-
-def _bound(cache: dict[Any, Any]) -> None:
-    if len(cache) >= KEPT:
-        cache.clear()
 
 
 def _computed(keys: Sequence[Key]) -> Odds:
@@ -204,7 +196,7 @@ def standing(keys: Sequence[Key]) -> Callable[[int], dict[int, int]]:
 
     def place(winner: int) -> dict[int, int]:
         if (name, winner) not in _STANDING:
-            _bound(_STANDING)
+            room(_STANDING)
             _STANDING[name, winner] = _stands(keys, winner)
         return {keys[i].index: at for i, at in _STANDING[name, winner].items()}
 
@@ -232,10 +224,9 @@ def standing_in_order(keys: Sequence[Key]) -> Callable[[Sequence[int]], dict[int
     def place(order: Sequence[int]) -> dict[int, int]:
         lead = keys[order[0]]
         level = lead.at(_shares(lead.share_below(0.9)))
-        rest = [i for i in range(len(keys)) if i not in order]
-        ranks = {**{i: r for r, i in enumerate(order)}, **dict.fromkeys(rest, len(order))}
-        below = [float(key.log_below(level, ROUGHLY).exp()) for key in keys]
-        return {key.index: key.stand(x / 2.0 ** (8 * ranks[i])) for i, (key, x) in enumerate(zip(keys, below, strict=True))}
+        ranks = {**dict.fromkeys(range(len(keys)), len(order)), **{i: r for r, i in enumerate(order)}}
+        live = [(ranks[i], key) for i, key in enumerate(keys) if key.chain is not None and key.fixed() is None]
+        return {key.index: key.stand(float(key.log_below(level, ROUGHLY).exp()) / 2.0 ** (8 * rank)) for rank, key in live}
 
     return place
 

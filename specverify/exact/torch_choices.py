@@ -72,18 +72,18 @@ def ordered(machine: Machine, func: Any, args: tuple[Any, ...], kwargs: Mapping[
 
 
 def podium(machine: Machine, keys: Sequence[Key], places: Sequence[tuple[int, ...]], first: tuple[int, ...], name: str) -> Finite:
-    """The variable of which keys come first, in order; for keys with a closed form alone."""
+    """The variable of which keys come first, in order; for keys with a closed form alone, and such that never change and lose to all of them."""
     chains = [key.chain for key in keys if key.chain is not None]
-    if len({chain.base.index for chain in chains}) < len(keys):
+    if len({chain.base.index for chain in chains}) < len(chains):
         raise Stop(f"it orders functions of one draw in {name}, at {here()}")
     mine = (*_names(keys), len(first))
     known = next((race for race in chains[0].base.races if race.keys == mine), None)
     if known is not None:
         return known
     law = odds(keys)
-    if not law.closed or math.perm(len(keys), len(first)) > MOST:
+    if not law.closed or math.perm(len(keys), len(first)) > MOST or sum(weight > 0 for weight in law.weights) < len(first):
         raise Stop(f"it orders draws that have no closed form in {name}, at {here()}")
-    weights = [without_replacement(law.weights, place) for place in places]
+    weights = [without_replacement(law.weights, place) if all(law.weights[i] > 0 for i in place) else 0.0 for place in places]
     stand = standing_in_order(keys)
     members = tuple(chain.base for chain in chains)
     race = Finite(machine.walk.next_choice(), f"{name} at {here()}", weights, lambda o: stand(places[o]), members, at=places.index(first), keys=mine)

@@ -105,11 +105,15 @@ class _Mapping:
         if opaque is not None:
             return opaque
         keys = [Key(node) for node in nodes if isinstance(node, Chain)]
+        if len(keys) == 2 and isinstance(first, Chain) and self.name in {"eq", "ne"} and _same(keys) and _finite(first):  # noqa: PLR2004
+            return Depends(())  # x == x, as isfinite asks
         if len(places) == len(keys) == 2 and self.name in COMPARISONS:  # noqa: PLR2004
             return duel(self.machine, keys, larger_first=self.name in {"gt", "ge"})
         return Opaque(f"it reads what {self.name} made of continuous draws, at {here()}")
 
     def _step(self, e: int, place: int, chain: Chain) -> Node:
+        if self.name in {"isnan", "isinf"} and _finite(chain):
+            return Depends(())
         if self.name in {"eq", "ne"}:
             return Depends(((chain.then(self._make(e, place, _side), torch.int8), None),))
         if not self._fits(e, place, chain):
@@ -146,7 +150,7 @@ class _Mapping:
         arguments = tuple(HOLE if i == place else operand.element(e, self.compute) for i, operand in enumerate(self.operands))
         key = (
             self.name,
-            *("·" if one is HOLE else one.item() if isinstance(one, Tensor) else str(one) for one in arguments),
+            *("·" if one is HOLE else f"{one.item()} {one.dtype}" if isinstance(one, Tensor) else str(one) for one in arguments),
             str(self.settings),
             str(self.compute),
         )
@@ -185,6 +189,16 @@ def _side(x: Tensor, y: Any, **_: Any) -> Tensor:
 def signed(chain: Chain) -> Chain:
     """Below, at or above zero, or none of them."""
     return chain.then(Step(lambda x: _side(x, 0), (HOLE,), (), None, "side"), torch.int8)
+
+
+def _finite(chain: Chain) -> bool:
+    """Whether all its values are finite: they lie between those at its ends."""
+    return bool(chain.ends().isfinite().all())
+
+
+def _same(keys: Sequence[Key]) -> bool:
+    """Whether all are the same function of one draw."""
+    return len({(key.chain.base.index, key.name) for key in keys if key.chain is not None}) == 1
 
 
 def one_sided(chain: Chain) -> bool:

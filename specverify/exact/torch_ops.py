@@ -60,7 +60,7 @@ def searched(machine: Machine, func: Any, args: tuple[Any, ...], kwargs: Mapping
         row = borders if borders.dim() == 1 else borders.reshape(-1, borders.shape[-1])[i // max(1, given.shape[-1])]
         find = _finder(row.clone(), settings)
         if isinstance(node, Chain):
-            made.append(node.then(Step(find, (HOLE,), (), None, ("searchsorted", tuple(row.tolist()), str(settings))), result.dtype))
+            made.append(node.then(Step(find, (HOLE,), (), None, ("searchsorted", str(row.tolist()), row.dtype, str(settings))), result.dtype))
         elif isinstance(node, Table):
             made.append(Table(node.variable, find(node.values)))
         elif node is not None and continuous(node):

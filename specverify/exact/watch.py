@@ -10,13 +10,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
-from specverify.exact.machine import Machine, here, state_of
+from specverify.exact.machine import EAGER, Machine, here, state_of
 from specverify.exact.nodes import Opaque, continuous
 from specverify.exact.numbers import MATHS, Number, followed
 from specverify.exact.space import Hidden, Stop
@@ -71,6 +71,25 @@ def patched() -> Iterator[None]:
     finally:
         for owner, name, old in reversed(before):
             setattr(owner, name, old)
+
+
+@contextmanager
+def eagerly() -> Iterator[None]:
+    """Compiled functions run as they were written, since nothing can be followed in what torch compiles."""
+    stance = getattr(torch.compiler, "set_stance", None) if "torch._dynamo" in sys.modules else None
+    before, torch.compile = torch.compile, _uncompiled
+    try:
+        with stance("force_eager") if stance is not None else nullcontext():
+            yield
+    finally:
+        torch.compile = before
+
+
+def _uncompiled(model: Any = None, **_: Any) -> Any:
+    """torch.compile during an exploration; it would import what draws random numbers of its own."""
+    if RUNNING:
+        RUNNING[-1].walk.notes.add(f"{EAGER}, at {here()}")
+    return (lambda function: function) if model is None else model
 
 
 def _symbolic(tensor: Any) -> Machine | None:
@@ -139,8 +158,10 @@ def _urandom(size: int) -> bytes:
 
 @contextmanager
 def running(machine: Machine, seed: int) -> Iterator[None]:
-    """One execution: all generators seeded; draws through `random` or numpy, or behind torch's dispatch, are refused at its end."""
-    alive, before = _SEEDED.get(seed) or _seed(seed)
+    """One execution: all generators seeded; draws behind torch's dispatch are refused at its end."""
+    if seed not in _SEEDED:
+        others_rest()
+        _seed(seed)
     torch.default_generator.manual_seed(seed)
     machine.states.add(state_of(torch.default_generator))
     machine.generators[id(torch.default_generator)] = torch.default_generator
@@ -150,11 +171,27 @@ def running(machine: Machine, seed: int) -> Iterator[None]:
             yield
     finally:
         RUNNING.pop()
-    if _others(alive) != before:
-        _SEEDED.clear()
-        raise Stop("it draws through random or numpy, which this version does not explore")
     if any(state_of(generator) not in machine.states for generator in machine.generators.values()):
         raise Hidden("it draws from a generator of torch behind the exploration, in another thread perhaps")
+
+
+@contextmanager
+def others_resting() -> Iterator[None]:
+    """Executions that draw through `random` or numpy are refused at the end, whatever else they are refused for."""
+    try:
+        yield
+    except Stop:
+        others_rest()
+        raise
+    others_rest()
+
+
+def others_rest() -> None:
+    """Whether `random` and numpy have drawn nothing since they were seeded: executions leave them as they are, so one look serves for many."""
+    for alive, before in _SEEDED.values():
+        if _others(alive) != before:
+            _SEEDED.clear()
+            raise Stop("it draws through random or numpy, which this version does not explore")
 
 
 _SEEDED: dict[int, tuple[list[Any], list[object]]] = {}
@@ -194,9 +231,11 @@ def _told(generator: Any) -> object:
 def look(*, lately: bool = False) -> None:
     """Look for generators now, so that a copy of this process need not; or for those that were made lately alone, which is fast."""
     if lately:
-        found = [one for part in (0, 1) for one in gc.get_objects(generation=part) if type(one) in _kinds()]
+        kinds = _kinds()
+        found = [one for part in (0, 1) for one in gc.get_objects(generation=part) if type(one) in kinds]
         new = [one for one in found if not any(one is other for other in _alive())]
         if new:
+            others_rest()
             _ALIVE[0][1].extend(new)
             _SEEDED.clear()
     else:

@@ -127,6 +127,19 @@ def test_no_false_alarm_of_the_replays_on_honest_code() -> None:
     assert exact_law(honest, probe=400).kind == "exact"
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's own, when its compiler is loaded
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_torch_would_compile_is_explored_as_it_runs_eagerly(whole: bool) -> None:
+    def inner() -> torch.Tensor:
+        return (P / torch.empty(3).exponential_()).argmax()
+
+    before = torch.compile(inner, fullgraph=whole)
+    for function in (before, lambda: torch.compile(inner, fullgraph=whole)(), lambda: torch.compile(fullgraph=whole)(inner)()):
+        law = exact_law(function)
+        assert law.probabilities == pytest.approx({0: 0.5, 1: 0.25, 2: 0.25})
+        assert any("eagerly" in note for note in law.notes)
+
+
 def test_an_endless_loop_leaves_open_mass() -> None:
     law = exact_law(lambda: next(i for i in itertools.count() if torch.rand(1) < 0.5), max_runs=12)
     assert law.kind == "bounds"

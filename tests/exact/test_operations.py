@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from specverify.exact import exact_law
+from specverify.exact import NotExact, exact_law
 
 P = torch.tensor([0.5, 0.25, 0.25])
 ROWS = torch.tensor([[0.5, 0.25, 0.25], [0.125, 0.375, 0.5]])
@@ -109,7 +109,7 @@ OPERATIONS = {
     "embedding": lambda: F.embedding(token(), ROWS.t()) > 0.3, "one_hot": lambda: F.one_hot(token(), 3), "matmul": lambda: F.one_hot(token(), 3).float() @ P,
     "lazily": lambda: (rand(2) < 0.5)[int(token()) % 2], "raises": lambda: 1 // int(token()), "index error": lambda: [1, 2][int(token())],
     "in place": in_place, "filled": filled, "scattered": scattered, "put": put, "indexed by a draw": indexed_by_a_draw, "in a loop": in_a_loop, "resized": resized,
-    "stopped in the middle": stopped_in_the_middle,
+    "stopped in the middle": stopped_in_the_middle, "checked": lambda: (u := rand(1)).isfinite() & ~u.isnan() & ~u.isinf() & (u < 0.3),
 }  # fmt: skip
 
 
@@ -134,6 +134,20 @@ def test_what_a_distribution_is_given_tells_its_draws_apart(scale: float) -> Non
     powers = P.double() ** (1 / scale)
     assert exact_law(clocks)[1] == pytest.approx(scale / (1 + scale))
     assert exact_law(noise)[0] == pytest.approx(float(powers[0] / powers.sum()))
+
+
+def test_masked_tokens_come_behind_all_others() -> None:
+    """Gumbels in order, -inf where there is no mass: two of the three others, by Plackett and Luce; a third one of two is no question of draws."""
+    rows = tensor([0.5, 0.25, 0.0, 0.25])
+
+    def first(k: int) -> torch.Tensor:
+        return (rows.log() - torch.empty(4).exponential_().log()).topk(k).indices
+
+    law = exact_law(first, 2)
+    assert law.probabilities.keys() == {(0, 1), (0, 3), (1, 0), (1, 3), (3, 0), (3, 1)}
+    assert law[1, 0] == pytest.approx(0.25 * 0.5 / 0.75)
+    with pytest.raises(NotExact, match="no closed form"):
+        exact_law(first, 4)
 
 
 def test_an_outcome_that_floating_point_cannot_reach_is_none() -> None:
