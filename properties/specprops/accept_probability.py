@@ -102,6 +102,10 @@ def _table(case: Case, found: Sequence[float]) -> tuple[Row, ...]:
     dtype = array_of(case, "p_x").dtype
     entries = zip(array_of(case, "p_x").values, array_of(case, "q_x").values, found, strict=True)
     return tuple(
-        Row(f"p = {show_probability(p, dtype)}, q = {show_probability(q, dtype)}", show_probability(a, dtype), show_probability(min(1, p / q), dtype))
+        Row(
+            f"p = {show_probability(p, dtype)}, q = {show_probability(q, dtype)}",
+            show_probability(a, dtype, min(1, p / q)),
+            show_probability(min(1, p / q), dtype),
+        )
         for p, q, a in entries
     )

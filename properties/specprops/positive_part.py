@@ -176,6 +176,10 @@ def _table(x: Sequence[float], found: Sequence[float], dtype: str, *, right: boo
     expected = right_row(x) if right else tuple(math.nan for _ in x)
     order = sorted(range(len(x)), key=lambda i: -abs(found[i] - expected[i]))[:8] if len(x) > 8 else range(len(x))  # noqa: PLR2004
     return tuple(
-        Row(f"x = {show_probability(x[i], dtype)}", show_probability(found[i], dtype), show_probability(expected[i], dtype) if right else "a distribution")
+        Row(
+            f"x = {show_probability(x[i], dtype)}",
+            show_probability(found[i], dtype, expected[i]),
+            show_probability(expected[i], dtype) if right else "a distribution",
+        )
         for i in order
     )

@@ -121,6 +121,10 @@ def _table(case: Case, found: Sequence[float]) -> tuple[Row, ...]:
     entries = zip(array_of(case, "num").values, array_of(case, "den").values, found, strict=True)
     dtype = array_of(case, "num").dtype
     return tuple(
-        Row(f"{show_probability(n, dtype)} / {show_probability(d, dtype)}", show_probability(a, dtype), show_probability(n / d, dtype) if d else "finite")
+        Row(
+            f"{show_probability(n, dtype)} / {show_probability(d, dtype)}",
+            show_probability(a, dtype, n / d if d else None),
+            show_probability(n / d, dtype) if d else "finite",
+        )
         for n, d, a in entries
     )

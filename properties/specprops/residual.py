@@ -126,6 +126,6 @@ def _table(answer: Answer) -> tuple[Row, ...]:
     entries = zip(answer.p, answer.q, answer.found, right_row(answer.x), strict=True)
     dtype = answer.dtype
     return tuple(
-        Row(f"p = {show_probability(p, dtype)}, q = {show_probability(q, dtype)}", show_probability(a, dtype), show_probability(b, dtype))
+        Row(f"p = {show_probability(p, dtype)}, q = {show_probability(q, dtype)}", show_probability(a, dtype, b), show_probability(b, dtype))
         for p, q, a, b in entries
     )

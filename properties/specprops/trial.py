@@ -218,8 +218,8 @@ def table(question: Question, seen: Observed | Exactly) -> tuple[Row, ...]:
         wrong = sorted((x for x in found.probabilities if x is not True), key=lambda x: -found[x])
         return tuple(Row(show_outcome(x), _shown(found[x], seen), "0") for x in wrong[:SHOWN_ROWS])
     outcomes = sorted(question.right.probabilities.keys() | found.probabilities.keys(), key=lambda x: -abs(found[x] - question.right[x]))
-    return tuple(Row(show_outcome(x), _shown(found[x], seen), show_probability(question.right[x], "float32")) for x in outcomes[:SHOWN_ROWS])
+    return tuple(Row(show_outcome(x), _shown(found[x], seen, question.right[x]), show_probability(question.right[x], "float32")) for x in outcomes[:SHOWN_ROWS])
 
 
-def _shown(mass: float, seen: Observed | Exactly) -> str:
-    return show_probability(mass, "float32") if isinstance(seen, Exactly) else f"{mass:.4g}"
+def _shown(mass: float, seen: Observed | Exactly, right: float | None = None) -> str:
+    return show_probability(mass, "float32", right) if isinstance(seen, Exactly) else f"{mass:.4g}"

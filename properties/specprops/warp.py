@@ -187,6 +187,6 @@ def test_twice_the_same(trial: Trial, case: Case) -> None:
 
 def _table(given: Sequence[float], row: Sequence[float], right: Sequence[float]) -> tuple[Row, ...]:
     return tuple(
-        Row(f"logit {'-inf' if x == -math.inf else format(x, 'g')}", show_probability(a, "float32"), show_probability(b, "float32"))
+        Row(f"logit {'-inf' if x == -math.inf else format(x, 'g')}", show_probability(a, "float32", b), show_probability(b, "float32"))
         for x, a, b in zip(given, row, right, strict=True)
     )

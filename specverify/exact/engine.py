@@ -60,10 +60,11 @@ class _Found:
     idealised: bool = False
 
 
-def exact_law(
+def exact_law(  # noqa: PLR0913
     f: Callable[..., Any],
     *args: Any,
     setup: Callable[[], Sequence[Any]] | None = None,
+    grid: bool = True,
     project: Callable[[Any], Outcome] | None = None,
     catch: tuple[type[BaseException], ...] = (Exception,),
     max_runs: int = 20_000,
@@ -78,6 +79,7 @@ def exact_law(
             function that seeds with a constant has the law that it would have over all seeds, and a note where it draws the same numbers twice.
         *args: handed to it.
         setup: makes the arguments instead, once per execution.
+        grid: uniform numbers as the generator draws them, multiples of 2^-24 in single precision, 0 among them; false for real numbers, which are never 0.
         project: from what it returns to an outcome; tensors, arrays, lists and dicts become nested tuples by default.
         catch: exceptions that are outcomes, ("raised", TypeName).
         max_runs: executions after which the rest stays open.
@@ -91,7 +93,7 @@ def exact_law(
     Raises:
         NotExact: the function draws in a way that is not followed, reads a continuous number, or decides by something else than its draws.
     """
-    call = _Call(f, args, setup, project or frozen, catch)
+    call = _Call(f, args, setup, project or frozen, catch, grid)
     found, limits = _Found(), _Limits(max_runs, time.monotonic() + max_seconds, min_path)
     try:
         with watch.alone(), watch.patched(), watch.eagerly(), watch.others_resting():
@@ -134,10 +136,11 @@ class _Call:
     setup: Callable[[], Sequence[Any]] | None
     project: Callable[[Any], Outcome]
     catch: tuple[type[BaseException], ...]
+    grids: bool = True
 
     def run(self, walk: Walk, *, watched: bool = True, seed: int = watch.SEED) -> list[Leaf]:
         """Execute once; the leaves are the outcomes that the box ends in."""
-        machine = Machine(walk, HANDLERS, DRAWS, watched=watched)
+        machine = Machine(walk, HANDLERS, DRAWS, watched=watched, grids=self.grids)
         args = _copied(self.args)
         Stop.raised.clear()
         with watch.running(machine, seed):

@@ -33,11 +33,12 @@ class Machine(TorchDispatchMode):  # type: ignore[no-untyped-call]
         handlers: by name of the operation (without the trailing underscore of an in-place one), what it does to shadows.
         draws: by name, the random operations.
         watched: false for a replay, which puts the draws in place and casts no shadow.
+        grids: whether uniform numbers lie on the grid of torch's generator; real numbers otherwise.
     """
 
-    def __init__(self, walk: Walk, handlers: Mapping[str, Handler], draws: Mapping[str, Handler], *, watched: bool = True) -> None:
+    def __init__(self, walk: Walk, handlers: Mapping[str, Handler], draws: Mapping[str, Handler], *, watched: bool = True, grids: bool = True) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self.walk, self.memory, self.watched = walk, Memory(), watched
+        self.walk, self.memory, self.watched, self.grids = walk, Memory(), watched, grids
         self._handlers, self._draws = handlers, draws
         self.drawn: dict[bytes, tuple[object, Any]] = {}
         self.states: set[bytes] = set()

@@ -83,7 +83,8 @@ def _grids(machine: Machine, result: Tensor, label: str, form: Form) -> Made:
 def _uniform(machine: Machine, result: Tensor, given: Mapping[str, Any], label: str) -> Made:
     if result.dtype not in BITS:
         raise Stop(f"it draws {result.dtype}, at {here()}")
-    return _grids(machine, result, label, _even(result.dtype, float(given.get("from", 0.0)), float(given.get("to", 1.0)), BITS[result.dtype]))
+    low, high = float(given.get("from", 0.0)), float(given.get("to", 1.0))
+    return _grids(machine, result, label, _even(result.dtype, low, high, BITS[result.dtype]) if machine.grids else _smooth(result.dtype, low, high, FINE))
 
 
 @functools.cache
@@ -95,6 +96,14 @@ def _even(dtype: torch.dtype, low: float, high: float, bits: int) -> Form:
     if dtype in (torch.float16, torch.bfloat16):
         return Form(family, bits, _half(dtype), lambda u: u, _looked_up(_half(dtype)))
     return Form(family, bits, lambda k: (k.double() * 2.0**-bits).to(dtype), lambda u: u, lambda k: k * 2.0**-bits)
+
+
+@functools.cache
+def _smooth(dtype: torch.dtype, low: float, high: float, bits: int) -> Form:
+    """Without the generator's grid: real numbers, as near as the dtype comes to them; neither 0 nor 1 is one."""
+    below_one = 1 - torch.finfo(dtype).eps / 2
+    values: Callable[[Tensor], Tensor] = lambda k: ((k.double() + 0.5) * 2.0**-bits).to(dtype).clamp(max=below_one) * (high - low) + low  # noqa: E731
+    return Form(("smooth", low, high, dtype), bits, values, lambda u: u * (high - low) + low, _looked_up(values))
 
 
 def _looked_up(values: Callable[[Tensor], Tensor]) -> Callable[[int], float]:

@@ -129,7 +129,7 @@ def test_no_false_alarm_of_the_replays_on_honest_code() -> None:
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's own, when its compiler is loaded
 @pytest.mark.parametrize("whole", [False, True])
-def test_what_torch_would_compile_is_explored_as_it_runs_eagerly(whole: bool) -> None:
+def test_what_torch_would_compile_is_explored_as_it_runs_eagerly(*, whole: bool) -> None:
     def inner() -> torch.Tensor:
         return (P / torch.empty(3).exponential_()).argmax()
 

@@ -207,6 +207,21 @@ def test_acceptance_at_zero_is_found_with_its_probability() -> None:
     assert chance == 2.0**-24
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_without_a_grid_uniforms_are_real_numbers(dtype: torch.dtype) -> None:
+    """Neither 0 nor 1, so that `<` and `<=` are one; and as likely below a number as it says."""
+    p = torch.tensor([0.0, 0.3, 1.0], dtype=dtype)
+    law = exact_law(lambda: torch.rand(1, dtype=dtype) <= p, grid=False)
+    assert law.probabilities == pytest.approx({(False, True, True): float(p[1]), (False, False, True): 1 - float(p[1])}, abs=torch.finfo(dtype).eps)
+    assert exact_law(whole, rows(2, 3, 1), rows(1, 3, 2), grid=False).compare(product_law(rows(2, 3, 1).double().tolist())).tv < 1e-7
+
+
+def whole(p: Tensor, q: Tensor) -> list[Tensor]:
+    """A step with its draft, and the rest drawn from p."""
+    tokens = one_by_one(p, q, torch.cat([torch.multinomial(row, 1) for row in q]), multinomial)
+    return [*tokens, *(multinomial(row) for row in p[len(tokens) :])]
+
+
 def test_coins_that_round_up_are_found() -> None:
     """A double within 2^-25 of 1 is 1 in float32: an id outside of the vocabulary, which no inverse of the formula shows."""
     law = exact_law(lambda: int(torch.rand(1, dtype=torch.float64).float() * 3))

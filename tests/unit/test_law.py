@@ -41,3 +41,10 @@ def test_small_fraction_of_infinity_is_none() -> None:
 def test_outcomes_in_words() -> None:
     assert show_outcome(((0, 1), 2, ("raised", "ValueError"))) == "((0, 1), 2, raises ValueError)"
     assert freeze([[1, 2], 3]) == ((1, 2), 3)
+
+
+def test_what_stands_beside_a_number_is_told_from_it() -> None:
+    assert show_probability(0.37505, "float32", 0.375) == "0.37505"
+    assert show_probability(0.1 + 1e-12, "float64", 0.1) == "0.100000000001"
+    assert show_probability(0.3333, beside=0.25) == "0.3333"
+    assert show_probability(0.123456, beside=0.123456) == "0.1235"
