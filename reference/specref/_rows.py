@@ -1,4 +1,6 @@
-"""What a row of probabilities must be, said in one place."""
+"""What rows of probabilities and draft tokens must be, said in one place. Each check waits for the device."""
+
+from __future__ import annotations
 
 import torch
 from torch import Tensor
@@ -45,5 +47,26 @@ def check_pair(p: Tensor, q: Tensor) -> None:
     """Refuse rows of target and draft that differ in shape or device."""
     if p.shape != q.shape:
         raise ValueError(f"p has shape {tuple(p.shape)} and q has shape {tuple(q.shape)}; they must be equal")
-    if p.device != q.device:
-        raise ValueError(f"p is on {p.device} and q is on {q.device}; they must be on one device")
+    check_device("p", p, "q", q)
+
+
+def check_device(name: str, one: Tensor, other_name: str, other: Tensor) -> None:
+    """Refuse tensors of two devices."""
+    if one.device != other.device:
+        raise ValueError(f"{name} is on {one.device} and {other_name} is on {other.device}; they must be on one device")
+
+
+def check_tokens(name: str, tokens: Tensor, vocabulary: int, inside: Tensor | None = None) -> None:
+    """Refuse token ids out of 0 … V - 1, (...); where `inside` is false anything may stand.
+
+    Raises:
+        ValueError: no integers, or a token outside of the vocabulary; the message names its row and column.
+    """
+    if not isinstance(tokens, Tensor) or tokens.is_floating_point() or tokens.is_complex() or tokens.dtype == torch.bool:
+        raise ValueError(f"{name} must hold integer token ids")
+    bad = (tokens < 0) | (tokens >= vocabulary)
+    bad = bad if inside is None else bad & inside
+    if bad.any():
+        *row, column = bad.nonzero()[0].tolist()
+        place = f"row {row[0]}, column {column}" if row else f"column {column}"
+        raise ValueError(f"{name}, {place}: token {int(tokens[(*row, column)])} is outside 0 … {vocabulary - 1}")

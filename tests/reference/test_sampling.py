@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from specref import residual, sample, verify_chain
-from specref.sampling import _verify
+from specref.rules import Round, Standard
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 ROWS = [
@@ -19,6 +19,12 @@ ROWS = [
     (Fraction(0), HALF, HALF),
     (Fraction(5, 8), Fraction(3, 8), Fraction(0)),
 ]
+
+
+def _verify(p: torch.Tensor, q: torch.Tensor, draft: torch.Tensor, coins: torch.Tensor, last: torch.Tensor) -> torch.Tensor:
+    """The step as a function of its uniforms."""
+    tokens, n = Standard()(Round(p[None], q[None], draft[None], torch.tensor([len(draft)]), coins[None], last[None]))
+    return tokens[0, : int(n) + 1]
 
 
 def tensor(rows: list) -> torch.Tensor:
