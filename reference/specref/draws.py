@@ -17,18 +17,18 @@ Generators = Generator | Sequence[Generator]
 """One source for a whole batch, or one for each row."""
 
 
-def uniforms(counts: Sequence[int], width: int, generators: Generators, device: torch.device) -> Tensor:
-    """Uniforms on [0, 1) for the rows of a batch, (B, width) float64.
+def uniforms(counts: Sequence[int], generators: Generators, device: torch.device) -> Tensor:
+    """Uniforms on [0, 1) for the rows of a batch, (B, max counts) float64.
 
-    With a generator per row, row b takes `counts[b]` numbers from its own, whatever the other rows take: the first counts[b] - 1 come
-    first, the last comes in the last column, zeros in between. One generator for all draws the whole block at once.
+    With a generator per row, row b takes `counts[b]` numbers from its own, whatever the other rows take; zeros stand behind them. One generator for all
+    draws the whole block at once.
     """
+    width = max(counts, default=0)
     if isinstance(generators, Generator):
         return torch.rand((len(counts), width), dtype=torch.float64, device=device, generator=generators)
     drawn = torch.zeros((len(counts), width), dtype=torch.float64, device=device)
     for row, count, generator in zip(drawn, counts, generators, strict=True):
-        mine = torch.rand((count,), dtype=torch.float64, device=device, generator=generator)
-        row[: count - 1], row[-1] = mine[:-1], mine[-1]
+        row[:count] = torch.rand((count,), dtype=torch.float64, device=device, generator=generator)
     return drawn
 
 

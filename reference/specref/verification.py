@@ -38,8 +38,9 @@ def verify(
     if check:
         _check_values(p, q, draft, ends)
     counts = [gamma + 1] * rows if isinstance(generator, torch.Generator) else [int(n) + 1 for n in ends]
-    drawn = uniforms(counts, gamma + 1, generator, p.device)
-    return rule(Round(p, q if rule.needs_q else None, draft.long(), ends, drawn[:, :gamma], drawn[:, gamma]))
+    drawn = uniforms(counts, generator, p.device)
+    drawn = torch.nn.functional.pad(drawn, (0, gamma + 1 - drawn.shape[1]))
+    return rule(Round(p, q if rule.needs_q else None, draft.long(), ends, drawn[:, :gamma], drawn.gather(1, ends[:, None])[:, 0]))
 
 
 def _check_shapes(rule: VerificationRule, p: Tensor, q: Tensor | None, draft: Tensor, lengths: Tensor | None) -> None:

@@ -3,10 +3,34 @@
 The same function serves target and draft rows, the bonus row and plain decoding, so that p is one law everywhere (theory: S11).
 """
 
+from __future__ import annotations
+
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How tokens are drawn from logits: the parameters of `warp`, kept together.
+
+    Raises:
+        ValueError: a parameter out of its range.
+    """
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_parameters(self.temperature, self.top_k, self.top_p, self.min_p)
+
+    def __call__(self, logits: Tensor, *, check: bool = True) -> Tensor:
+        """Probabilities, (..., V) float32 or wider."""
+        return warp(logits, self.temperature, self.top_k, self.top_p, self.min_p, check=check)
 
 
 def warp(logits: Tensor, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, min_p: float = 0.0, *, check: bool = True) -> Tensor:
@@ -82,3 +106,7 @@ def _check_parameters(temperature: float, top_k: int, top_p: float, min_p: float
         raise ValueError(f"top_p must lie in (0, 1], not {top_p}")
     if not 0 <= min_p <= 1:
         raise ValueError(f"min_p must lie in [0, 1], not {min_p}")
+
+
+GREEDY = Sampling(temperature=0)
+"""All mass on the likeliest token, the lowest index among equals."""

@@ -50,7 +50,7 @@ def extremum(machine: Machine, func: Any, args: tuple[Any, ...], kwargs: Mapping
 def searched(machine: Machine, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Of searchsorted and bucketize: where a draw falls between sorted numbers."""
     borders, given = (args[0], args[1]) if name_of(func) == "searchsorted" else (args[1], args[0])
-    if not isinstance(given, Tensor) or machine.memory.symbolic(borders) or kwargs.get("sorter") is not None:
+    if not isinstance(given, Tensor) or kwargs.get("sorter") is not None or machine.decide(borders):
         return machine.unknown(func, args, kwargs)
     nodes = machine.memory.elements(given)
     settings = {name: value for name, value in kwargs.items() if name in {"right", "side", "out_int32"}}

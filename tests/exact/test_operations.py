@@ -101,6 +101,7 @@ OPERATIONS = {
     "pad": lambda: F.pad(token(), (1, 2), value=-1), "repeat": lambda: token().repeat(2), "expand": lambda: token().expand(3), "tril": lambda: (rand(1, 2) < 0.5).tril(),
     "view": lambda: rand(4).view(2, 2)[1] < 0.4, "transpose": lambda: rand(1, 2).t() < 0.4, "chunk": lambda: rand(2).chunk(2)[1] < 0.4, "unbind": lambda: [u < 0.4 for u in rand(2)],
     "searchsorted": lambda: torch.searchsorted(P.cumsum(0), rand(2), right=True), "searchsorted rows": lambda: torch.searchsorted(ROWS.cumsum(1), rand(2, 1)),
+    "searchsorted in a row that is drawn": lambda: torch.searchsorted(torch.where(rand(1) < 0.3, P, P.flip(0)).cumsum(0), rand(2), right=True),
     "bucketize": lambda: torch.bucketize(rand(1), P.cumsum(0)), "inverse CDF": lambda: (P.cumsum(0) <= rand(1)).sum(), "first above": lambda: (P.cumsum(0) > rand(1)).int().argmax(),
     "item": lambda: rand(1).item() < 0.4, "number": lambda: 1 - rand(1).item() * 2 < 0.4, "quotient": lambda: 0.3 / (1 + rand(()).item()) < 0.2, "number in a tensor": lambda: torch.tensor(rand(1).item()) < 0.4,
     "number beside a tensor": lambda: rand(1).item() < P, "int of a number": lambda: int(rand(1).item() * 3), "int": lambda: int(rand(1) * 3), "math.log": lambda: math.log(1 + rand(1).item()) < 0.4,

@@ -1,0 +1,226 @@
+"""Generation by speculative decoding, and plain decoding, which is the same loop without drafts.
+
+A round: the drafter proposes, the target reads what it has not read yet and the proposals in one call, the rule accepts a prefix and
+emits one token more, the caches forget what was rejected. Rows of a batch go on independently of each other; finished ones leave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+
+from specref.draws import Generators, uniforms
+from specref.generation.drafters import Draft, Drafter, Proposals
+from specref.generation.models import AnyModel, State, padded
+from specref.generation.trace import RoundOfRow, Trace
+from specref.rules import DeterministicDraft, Round, Standard, VerificationRule
+from specref.warp import Sampling
+
+Prompts = Sequence[int] | Sequence[Sequence[int]] | Tensor
+
+
+@dataclass(frozen=True)
+class Generation:
+    """What was generated.
+
+    Attributes:
+        tokens: new tokens of each row, the prompt not included; a stop token is the last one.
+        trace: what happened in each round.
+    """
+
+    tokens: list[list[int]]
+    trace: Trace
+
+
+def autoregressive(
+    target: AnyModel,
+    prompts: Prompts,
+    generator: Generators,
+    *,
+    max_new_tokens: int,
+    sampling: Sampling | None = None,
+    eos: int | Collection[int] = (),
+) -> Generation:
+    """Plain decoding: one token per call of the target.
+
+    Arguments, result and errors are those of `speculative`.
+    """
+    return speculative(target, None, prompts, generator, max_new_tokens=max_new_tokens, gamma=0, sampling=sampling, eos=eos)
+
+
+def speculative(  # noqa: PLR0913  what a generation is, in one place
+    target: AnyModel,
+    drafter: Drafter | None,
+    prompts: Prompts,
+    generator: Generators,
+    *,
+    max_new_tokens: int,
+    gamma: int = 4,
+    rule: VerificationRule | None = None,
+    sampling: Sampling | None = None,
+    eos: int | Collection[int] = (),
+    keep_uniforms: bool = False,
+) -> Generation:
+    """Speculative decoding (2211.17192; 2302.01318): tokens of the target's own law, fewer calls of the target.
+
+    Args:
+        target: the model whose law is kept.
+        drafter: what proposes; none is plain decoding.
+        prompts: one text or several, token ids; rows may differ in length. Stop tokens in a prompt mean nothing.
+        generator: source of all draws, on the target's device; or one for each row, and then a row's tokens depend on nobody else's.
+        max_new_tokens: length at which a row ends; 0 gives nothing.
+        gamma: tokens drafted per round; 0 is plain decoding.
+        rule: the standard one for drafts that were drawn, the deterministic one for others, by default.
+        sampling: from the target's logits to its law.
+        eos: token or tokens that end a row, the token included.
+        keep_uniforms: whether the trace keeps the verifier's draws.
+
+    Returns:
+        The new tokens of each row, and a trace.
+
+    Raises:
+        ValueError: an empty prompt, tokens out of range, numbers out of range, a draft with another vocabulary, logits that are none.
+    """
+    batch = Decoding(
+        target, drafter, prompts, generator, max_new_tokens, gamma, rule, sampling or Sampling(), frozenset([eos] if isinstance(eos, int) else eos)
+    )
+    batch.keep_uniforms = keep_uniforms
+    for _ in batch:
+        pass
+    return Generation(batch.new, batch.trace)
+
+
+@dataclass
+class Decoding:
+    """A generation under way; iterating over it gives the rounds of all rows, as they happen.
+
+    Attributes:
+        texts: prompt and new tokens of each row so far.
+        new: the new tokens alone.
+        trace: the rounds so far.
+    """
+
+    target: AnyModel
+    drafter: Drafter | None
+    prompts: Prompts
+    generator: Generators
+    max_new_tokens: int
+    gamma: int = 4
+    rule: VerificationRule | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+    eos: frozenset[int] = frozenset()
+    keep_uniforms: bool = False
+    trace: Trace = field(default_factory=Trace, init=False)
+
+    def __post_init__(self) -> None:
+        self.texts = _checked_prompts(self.prompts, self.target.vocabulary)
+        _check(self)
+        self.new: list[list[int]] = [[] for _ in self.texts]
+        self._rows = list(range(len(self.texts)))
+
+    def __iter__(self) -> Iterator[RoundOfRow]:
+        """Run to the end."""
+        if self.max_new_tokens == 0:
+            return
+        state: State = self.target.start(len(self._rows))
+        proposals = self.drafter.start(len(self._rows), self.target.device) if self.drafter is not None else None
+        read = [0] * len(self._rows)
+        while self._rows:
+            yield from self._round(state, proposals, read)
+            going = [i for i, row in enumerate(self._rows) if not self._ended(self.new[row])]
+            if len(going) < len(self._rows):
+                self._select(state, proposals, going)
+                read[:] = [read[i] for i in going]
+
+    def _round(self, state: State, proposals: Proposals | None, read: list[int]) -> list[RoundOfRow]:
+        """Draft, read, verify, forget."""
+        texts = [self.texts[row] for row in self._rows]
+        draft = self._draft(texts, proposals)
+        unread = [text[start:] for text, start in zip(texts, read, strict=True)]
+        p = self.sampling(self._logits(state, unread, draft))
+        accepted, tokens, drawn = self._verified(p, draft)
+        state.crop([len(text) + n for text, n in zip(texts, accepted, strict=True)])
+        read[:] = [len(text) + n for text, n in zip(texts, accepted, strict=True)]
+        rounds = [self._extend(i, draft, accepted[i], tokens[i], drawn[i]) for i in range(len(texts))]
+        self.trace.rounds += rounds
+        return rounds
+
+    def _draft(self, texts: Sequence[Sequence[int]], proposals: Proposals | None) -> Draft:
+        limits = [min(self.gamma, self.max_new_tokens - len(self.new[row]) - 1) for row in self._rows]
+        if proposals is None:
+            return Draft(torch.zeros((len(texts), 0), dtype=torch.int64, device=self.target.device), [0] * len(texts))
+        return proposals.draft(texts, limits, self._generators())
+
+    def _logits(self, state: State, unread: Sequence[Sequence[int]], draft: Draft) -> Tensor:
+        """The target's rows after the last token of each text and after each drafted token, (B, longest draft + 1, V)."""
+        drafts = [row[:length] for row, length in zip(draft.tokens.tolist(), draft.lengths, strict=True)]
+        _check_tokens("the draft", drafts, self.target.vocabulary)
+        chunks = [[*text, *drafted] for text, drafted in zip(unread, drafts, strict=True)]
+        self.trace.target_calls += 1
+        tokens = padded(chunks, self.target.device)
+        return self.target.logits(tokens, [len(one) for one in chunks], state, [length + 1 for length in draft.lengths])
+
+    def _verified(self, p: Tensor, draft: Draft) -> tuple[list[int], list[list[int]], list[list[float]]]:
+        rule = self.rule or (Standard() if draft.q is not None else DeterministicDraft())
+        if rule.needs_q and draft.q is None:
+            raise ValueError(f"{type(rule).__name__} needs rows q, and this drafter's proposals are no random choice")
+        drawn = uniforms([length + 1 for length in draft.lengths], self._generators(), p.device)
+        lengths = torch.tensor(draft.lengths, device=p.device)
+        gamma = p.shape[1] - 1
+        tokens, accepted = rule(Round(p, draft.q, draft.tokens[:, :gamma], lengths, drawn[:, :gamma], drawn.gather(1, lengths[:, None])[:, 0]))
+        return accepted.tolist(), tokens.tolist(), drawn.tolist() if self.keep_uniforms else [[]] * len(tokens)
+
+    def _extend(self, i: int, draft: Draft, accepted: int, tokens: list[int], drawn: list[float]) -> RoundOfRow:
+        row, length = self._rows[i], draft.lengths[i]
+        emitted = self._until_its_end(row, tokens[: accepted + 1])
+        self.texts[row] = [*self.texts[row], *emitted]
+        self.new[row] += emitted
+        return RoundOfRow(row, tuple(draft.tokens[i, :length].tolist()), accepted, tuple(emitted), tuple(drawn[: length + 1]))
+
+    def _until_its_end(self, row: int, tokens: list[int]) -> list[int]:
+        stop = next((i + 1 for i, token in enumerate(tokens) if token in self.eos), len(tokens))
+        return tokens[: min(stop, self.max_new_tokens - len(self.new[row]))]
+
+    def _ended(self, new: Sequence[int]) -> bool:
+        return len(new) >= self.max_new_tokens or new[-1] in self.eos
+
+    def _select(self, state: State, proposals: Proposals | None, going: Sequence[int]) -> None:
+        state.select(going)
+        if proposals is not None:
+            proposals.select(going)
+        self._rows = [self._rows[i] for i in going]
+
+    def _generators(self) -> Generators:
+        return self.generator if isinstance(self.generator, Generator) else [self.generator[row] for row in self._rows]
+
+
+def _checked_prompts(prompts: Prompts, vocabulary: int) -> list[list[int]]:
+    listed: list[Any] = prompts.tolist() if isinstance(prompts, Tensor) else list(prompts)
+    texts: list[list[int]] = [listed] if listed and isinstance(listed[0], int) else [list(text) for text in listed]
+    for row, text in enumerate(texts):
+        if not text:
+            raise ValueError(f"prompts, row {row}: an empty prompt gives the model nothing to go on; begin with its start token")
+    _check_tokens("prompts", texts, vocabulary)
+    if not texts:
+        raise ValueError("prompts is empty; at least one text is needed")
+    return texts
+
+
+def _check_tokens(name: str, texts: Sequence[Sequence[int]], vocabulary: int) -> None:
+    for row, text in enumerate(texts):
+        for column, token in enumerate(text):
+            if not 0 <= token < vocabulary:
+                raise ValueError(f"{name}, row {row}, column {column}: token {token} is outside 0 … {vocabulary - 1}")
+
+
+def _check(batch: Decoding) -> None:
+    if batch.max_new_tokens < 0 or batch.gamma < 0:
+        raise ValueError(f"max_new_tokens and gamma must be at least 0, not {batch.max_new_tokens} and {batch.gamma}")
+    if batch.drafter is not None and batch.drafter.vocabulary not in {None, batch.target.vocabulary}:
+        raise ValueError(f"the draft has a vocabulary of {batch.drafter.vocabulary} tokens and the target one of {batch.target.vocabulary}; they must be one")
+    if not isinstance(batch.generator, Generator) and len(batch.generator) != len(batch.texts):
+        raise ValueError(f"{len(batch.texts)} rows need one generator for all or one each, not {len(batch.generator)}")
