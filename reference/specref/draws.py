@@ -46,20 +46,16 @@ def inverse_cdf(weights: Tensor, u: Tensor) -> Tensor:
         Token ids, (...), int64.
     """
     if weights.shape[-1] <= SHORT:
-        return _search(weights, u)[0]
+        cdf = weights.cumsum(-1, dtype=torch.float64)
+        return _at(cdf, weights, u * cdf[..., -1])
     sums = _block_sums(weights)
-    block, rest = _search(sums, u)
-    columns = block[..., None] * BLOCK + torch.arange(BLOCK, device=weights.device)
-    inside = weights.gather(-1, columns.clamp(max=weights.shape[-1] - 1)).double() * (columns < weights.shape[-1])
-    return block * BLOCK + _at(inside.cumsum(-1), inside, rest)
-
-
-def _search(weights: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
-    """The place where u falls, and how far into it."""
-    cdf = weights.cumsum(-1, dtype=torch.float64)
+    cdf = sums.cumsum(-1, dtype=torch.float64)
     goal = u * cdf[..., -1]
-    found = _at(cdf, weights, goal)
-    return found, goal - cdf.gather(-1, (found - 1).clamp(min=0)[..., None])[..., 0] * (found > 0)
+    block = _at(cdf, sums, goal)
+    before = torch.where(block > 0, cdf.gather(-1, (block - 1).clamp(min=0)[..., None])[..., 0], 0.0)
+    columns = block[..., None] * BLOCK + torch.arange(BLOCK, device=weights.device)
+    inside = torch.where(columns < weights.shape[-1], weights.gather(-1, columns.clamp(max=weights.shape[-1] - 1)), 0.0)
+    return block * BLOCK + _at(inside.cumsum(-1, dtype=torch.float64), inside, goal - before)
 
 
 def _at(cdf: Tensor, weights: Tensor, goal: Tensor) -> Tensor:

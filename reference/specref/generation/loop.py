@@ -6,6 +6,7 @@ emits one token more, the caches forget what was rejected. Rows of a batch go on
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -114,12 +115,12 @@ class Decoding:
     sampling: Sampling = field(default_factory=Sampling)
     eos: frozenset[int] = frozenset()
     keep_uniforms: bool = False
-    trace: Trace = field(default_factory=Trace, init=False)
 
     def __post_init__(self) -> None:
         self.texts = _checked_prompts(self.prompts, self.target.vocabulary)
         _check(self)
         self.new: list[list[int]] = [[] for _ in self.texts]
+        self.trace = Trace(self.gamma)
         self._rows = list(range(len(self.texts)))
 
     def __iter__(self) -> Iterator[RoundOfRow]:
@@ -139,15 +140,24 @@ class Decoding:
     def _round(self, state: State, proposals: Proposals | None, read: list[int]) -> list[RoundOfRow]:
         """Draft, read, verify, forget."""
         texts = [self.texts[row] for row in self._rows]
+        began = time.perf_counter()
         draft = self._draft(texts, proposals)
+        drafted = time.perf_counter()
         unread = [text[start:] for text, start in zip(texts, read, strict=True)]
         p = self.sampling(self._logits(state, unread, draft))
         accepted, tokens, drawn = self._verified(p, draft)
+        self._took(drafted - began, time.perf_counter() - drafted, draft)
         state.crop([len(text) + n for text, n in zip(texts, accepted, strict=True)])
         read[:] = [len(text) + n for text, n in zip(texts, accepted, strict=True)]
         rounds = [self._extend(i, draft, accepted[i], tokens[i], drawn[i]) for i in range(len(texts))]
         self.trace.rounds += rounds
         return rounds
+
+    def _took(self, draft_seconds: float, target_seconds: float, draft: Draft) -> None:
+        self.trace.draft_seconds += draft_seconds
+        self.trace.target_seconds += target_seconds
+        self.trace.draft_steps += max(draft.lengths)
+        self.trace.target_calls += 1
 
     def _draft(self, texts: Sequence[Sequence[int]], proposals: Proposals | None) -> Draft:
         limits = [min(self.gamma, self.max_new_tokens - len(self.new[row]) - 1) for row in self._rows]
@@ -160,18 +170,18 @@ class Decoding:
         drafts = [row[:length] for row, length in zip(draft.tokens.tolist(), draft.lengths, strict=True)]
         _check_tokens("the draft", drafts, self.target.vocabulary)
         chunks = [[*text, *drafted] for text, drafted in zip(unread, drafts, strict=True)]
-        self.trace.target_calls += 1
         tokens = padded(chunks, self.target.device)
         return self.target.logits(tokens, [len(one) for one in chunks], state, [length + 1 for length in draft.lengths])
 
     def _verified(self, p: Tensor, draft: Draft) -> tuple[list[int], list[list[int]], list[list[float]]]:
         rule = self.rule or (Standard() if draft.q is not None else DeterministicDraft())
-        if rule.needs_q and draft.q is None:
+        q = draft.q if any(draft.lengths) else p[:, :0]
+        if rule.needs_q and q is None:
             raise ValueError(f"{type(rule).__name__} needs rows q, and this drafter's proposals are no random choice")
         drawn = uniforms([length + 1 for length in draft.lengths], self._generators(), p.device)
         lengths = torch.tensor(draft.lengths, device=p.device)
         gamma = p.shape[1] - 1
-        tokens, accepted = rule(Round(p, draft.q, draft.tokens[:, :gamma], lengths, drawn[:, :gamma], drawn.gather(1, lengths[:, None])[:, 0]))
+        tokens, accepted = rule(Round(p, q, draft.tokens[:, :gamma], lengths, drawn[:, :gamma], drawn.gather(1, lengths[:, None])[:, 0]))
         return accepted.tolist(), tokens.tolist(), drawn.tolist() if self.keep_uniforms else [[]] * len(tokens)
 
     def _extend(self, i: int, draft: Draft, accepted: int, tokens: list[int], drawn: list[float]) -> RoundOfRow:
