@@ -32,44 +32,52 @@ def uniforms(counts: Sequence[int], generators: Generators, device: torch.device
     return drawn
 
 
+def check_generators(generators: Generators, rows: int) -> None:
+    """Refuse a number of generators that fits no batch of so many rows."""
+    if not isinstance(generators, Generator) and len(generators) != rows:
+        raise ValueError(f"{rows} rows need one generator for all or one each, not {len(generators)}")
+
+
 def inverse_cdf(weights: Tensor, u: Tensor) -> Tensor:
     """The first token whose cumulative weight exceeds u times the whole.
 
-    A token of weight zero never comes out: cumulative sums are compared strictly, and rounding at the upper end falls to
+    A token of weight zero never comes out: cumulative sums are compared strictly, and what rounding would put at the upper end, or beyond it, falls to
     the last token that has weight. Sums are accumulated in float64, of blocks first where rows are long.
 
     Args:
-        weights: rows of nonnegative numbers, not all zero, (..., V), float32 or wider; they need not sum to 1.
+        weights: rows of nonnegative numbers, not all zero, (..., V); they need not sum to 1.
         u: one uniform per row, (...) float64.
 
     Returns:
         Token ids, (...), int64.
     """
-    if weights.shape[-1] <= SHORT:
-        cdf = weights.cumsum(-1, dtype=torch.float64)
-        return _at(cdf, weights, u * cdf[..., -1])
+    vocabulary = weights.shape[-1]
+    if vocabulary <= SHORT:
+        return _search(weights, u)[0]
     sums = _block_sums(weights)
-    cdf = sums.cumsum(-1, dtype=torch.float64)
-    goal = u * cdf[..., -1]
-    block = _at(cdf, sums, goal)
-    before = torch.where(block > 0, cdf.gather(-1, (block - 1).clamp(min=0)[..., None])[..., 0], 0.0)
+    block, rest = _search(sums, u)
     columns = block[..., None] * BLOCK + torch.arange(BLOCK, device=weights.device)
-    inside = torch.where(columns < weights.shape[-1], weights.gather(-1, columns.clamp(max=weights.shape[-1] - 1)), 0.0)
-    return block * BLOCK + _at(inside.cumsum(-1, dtype=torch.float64), inside, goal - before)
+    inside = weights.gather(-1, columns.clamp(max=vocabulary - 1)) * (columns < vocabulary)
+    cdf = inside.cumsum(-1, dtype=torch.float64)
+    return block * BLOCK + _first_above(cdf, rest)
 
 
-def _at(cdf: Tensor, weights: Tensor, goal: Tensor) -> Tensor:
-    found = torch.searchsorted(cdf, goal[..., None].contiguous(), right=True)[..., 0]
-    return torch.minimum(found, last_of_support(weights))
+def _search(weights: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
+    """The place where u falls, and how much weight is left behind the places before it."""
+    cdf = weights.cumsum(-1, dtype=torch.float64)
+    goal = u * cdf[..., -1]
+    found = _first_above(cdf, goal)
+    before = torch.nn.functional.pad(cdf, (1, 0)).gather(-1, found[..., None])[..., 0]
+    return found, goal - before
 
 
-def last_of_support(weights: Tensor) -> Tensor:
-    """The last token that has weight, (..., V) to (...)."""
-    tokens = torch.arange(weights.shape[-1], device=weights.device)
-    return torch.where(weights > 0, tokens, 0).amax(-1)
+def _first_above(cdf: Tensor, goal: Tensor) -> Tensor:
+    """The first place whose cumulative weight is above the goal; the last one with weight, if rounding has put the goal beyond it."""
+    below_the_end = torch.minimum(goal, torch.nextafter(cdf[..., -1], torch.zeros_like(goal)))
+    return torch.searchsorted(cdf, below_the_end[..., None].contiguous(), right=True)[..., 0]
 
 
 def _block_sums(weights: Tensor) -> Tensor:
-    whole = weights.shape[-1] // BLOCK * BLOCK
-    sums = weights[..., :whole].reshape(*weights.shape[:-1], -1, BLOCK).sum(-1)
-    return torch.cat([sums, weights[..., whole:].sum(-1, keepdim=True)], -1)
+    whole, rows = weights.shape[-1] // BLOCK, weights.shape[:-1]
+    sums = weights[..., : whole * BLOCK].reshape(*rows, whole, BLOCK).sum(-1, dtype=torch.float64)
+    return torch.cat([sums, weights[..., whole * BLOCK :].sum(-1, keepdim=True, dtype=torch.float64)], -1)

@@ -12,7 +12,8 @@ from torch import Generator, Tensor
 from specref._rows import check_pair, check_rows, check_tokens
 from specref.draws import inverse_cdf
 from specref.rules import Standard, VerificationRule
-from specref.rules.chain import excess
+from specref.rules.chain import p_where_nothing_is_left
+from specref.rules.verdict import wide
 from specref.verification import verify
 
 
@@ -35,7 +36,7 @@ def residual(p: Tensor, q: Tensor) -> Tensor:
     check_pair(p, q)
     check_rows("p", p)
     check_rows("q", q)
-    left = excess(p.double(), q.double())
+    left = p_where_nothing_is_left((p.double() - q.double()).clamp_(min=0), p.double())
     return left / left.sum(-1, keepdim=True)
 
 
@@ -54,7 +55,7 @@ def sample(probs: Tensor, generator: Generator) -> Tensor:
     """
     check_rows("probs", probs)
     u = torch.rand(probs.shape[:-1], dtype=torch.float64, device=probs.device, generator=generator)
-    return inverse_cdf(probs.to(torch.promote_types(probs.dtype, torch.float32)), u)
+    return inverse_cdf(wide(probs), u)
 
 
 def verify_chain(p: Tensor, q: Tensor | None, draft: Tensor, generator: Generator, rule: VerificationRule | None = None) -> Tensor:

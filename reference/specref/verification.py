@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from specref._rows import check_device, check_rows, check_tokens
-from specref.draws import Generators, uniforms
+from specref.draws import Generators, check_generators, uniforms
 from specref.rules import Round, Verdict, VerificationRule
 
 
@@ -33,6 +33,7 @@ def verify(
         ValueError: shapes or devices that do not fit, rows that are no probabilities, tokens out of range, lengths out of range.
     """
     _check_shapes(rule, p, q, draft, lengths)
+    check_generators(generator, len(draft))
     rows, gamma = draft.shape
     ends = torch.full((rows,), gamma, device=draft.device) if lengths is None else lengths.long()
     if check:
@@ -49,12 +50,14 @@ def _check_shapes(rule: VerificationRule, p: Tensor, q: Tensor | None, draft: Te
     rows, gamma = draft.shape
     if p.shape[:2] != (rows, gamma + 1):
         raise ValueError(f"{rows} drafts of {gamma} tokens need p of shape ({rows}, {gamma + 1}, V), not {tuple(p.shape)}")
+    if p.shape[2] == 0:
+        raise ValueError(f"p has shape {tuple(p.shape)}; its last axis must hold at least one probability")
     if rule.needs_q and q is None:
         raise ValueError(f"{type(rule).__name__} needs the draft's rows q, (B, gamma, V)")
     if q is not None and q.shape != (rows, gamma, p.shape[2]):
         raise ValueError(f"q must have shape {(rows, gamma, p.shape[2])}, not {tuple(q.shape)}: both models need one vocabulary")
-    if lengths is not None and lengths.shape != (rows,):
-        raise ValueError(f"lengths must have shape ({rows},), not {tuple(lengths.shape)}")
+    if lengths is not None and (lengths.shape != (rows,) or lengths.is_floating_point() or lengths.dtype == torch.bool):
+        raise ValueError(f"lengths must hold {rows} integers, one for each row, not {lengths.dtype} of shape {tuple(lengths.shape)}")
     for name, other in (("q", q), ("draft", draft), ("lengths", lengths)):
         if other is not None:
             check_device("p", p, name, other)

@@ -59,7 +59,9 @@ def warp(logits: Tensor, temperature: float = 1.0, top_k: int = 0, top_p: float 
     rows = logits.to(torch.promote_types(logits.dtype, torch.float32))
     if temperature == 0:
         return torch.zeros_like(rows).scatter_(-1, rows.argmax(-1, keepdim=True), 1.0)
-    rows = rows if temperature == 1 else (rows - rows.amax(-1, keepdim=True)) / temperature  # the largest is 0, so that nothing overflows
+    rows = (
+        rows if temperature == 1 else (rows - rows.amax(-1, keepdim=True)) / max(temperature, torch.finfo(rows.dtype).tiny)
+    )  # the largest is 0: nothing overflows
     if 0 < top_k < rows.shape[-1]:
         rows = rows.masked_fill(rows < rows.topk(top_k).values[..., -1:], -math.inf)
     probs = rows.softmax(-1)
@@ -100,8 +102,8 @@ def check_logits(name: str, logits: Tensor) -> None:
 def _check_parameters(temperature: float, top_k: int, top_p: float, min_p: float) -> None:
     if not 0 <= temperature < math.inf:
         raise ValueError(f"temperature must be at least 0 and finite, not {temperature}")
-    if top_k < 0:
-        raise ValueError(f"top_k must be at least 1, or 0 for no such filter, not {top_k}")
+    if not isinstance(top_k, int) or top_k < 0:
+        raise ValueError(f"top_k must be a whole number, 0 for no such filter, not {top_k}")
     if not 0 < top_p <= 1:
         raise ValueError(f"top_p must lie in (0, 1], not {top_p}")
     if not 0 <= min_p <= 1:

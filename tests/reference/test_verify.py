@@ -229,7 +229,7 @@ BAD = [
     (lambda: good() | {"q": torch.full((2, 2, 5), 0.2)}, r"q must have shape \(2, 2, 4\), not \(2, 2, 5\)"),
     (lambda: good() | {"q": torch.full((2, 3, 4), 0.25)}, r"q must have shape \(2, 2, 4\)"),
     (lambda: good() | {"q": None}, "Standard needs the draft's rows q"),
-    (lambda: good() | {"lengths": torch.tensor([2])}, r"lengths must have shape \(2,\), not \(1,\)"),
+    (lambda: good() | {"lengths": torch.tensor([2])}, r"lengths must hold 2 integers, one for each row"),
     (lambda: good() | {"lengths": torch.tensor([2, 3])}, r"lengths, row 1: 3 is outside 0 … 2"),
     (lambda: good() | {"lengths": torch.tensor([-1, 2])}, r"lengths, row 0: -1 is outside 0 … 2"),
     (lambda: good() | {"lengths": torch.tensor([1.5, 2.0])}, "lengths"),

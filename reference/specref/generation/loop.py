@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from specref.draws import Generators, uniforms
+from specref.draws import Generators, check_generators, uniforms
 from specref.generation.drafters import Draft, Drafter, Proposals
 from specref.generation.models import AnyModel, State, padded
 from specref.generation.trace import RoundOfRow, Trace
@@ -232,5 +232,4 @@ def _check(batch: Decoding) -> None:
         raise ValueError(f"max_new_tokens and gamma must be at least 0, not {batch.max_new_tokens} and {batch.gamma}")
     if batch.drafter is not None and batch.drafter.vocabulary not in {None, batch.target.vocabulary}:
         raise ValueError(f"the draft has a vocabulary of {batch.drafter.vocabulary} tokens and the target one of {batch.target.vocabulary}; they must be one")
-    if not isinstance(batch.generator, Generator) and len(batch.generator) != len(batch.texts):
-        raise ValueError(f"{len(batch.texts)} rows need one generator for all or one each, not {len(batch.generator)}")
+    check_generators(batch.generator, len(batch.texts))

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from specref.draws import inverse_cdf
-from specref.rules.chain import excess, stop_row
-from specref.rules.verdict import Round, Verdict, row_at, verdict
+from specref.rules.chain import left_over
+from specref.rules.verdict import Round, Verdict, verdict, wide
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,8 @@ class Block:
         passed = given.drafted & (given.coins < _passing(given, weights))
         places = torch.arange(1, given.draft.shape[1] + 1, device=given.draft.device)
         n = torch.where(passed, places, 0).amax(1) if given.draft.shape[1] else torch.zeros_like(given.lengths)
-        p, ended = stop_row(given, n)
-        weight = torch.nn.functional.pad(weights, (1, 0), value=1.0).gather(1, n[:, None]).to(p.dtype)
-        left = _left(given, n, p, weight)
-        return verdict(given, n, inverse_cdf(torch.where(ended, p, left), given.last))
+        weight = torch.nn.functional.pad(weights, (1, 0), value=1.0).gather(1, n[:, None])[:, 0]
+        return verdict(given, n, inverse_cdf(left_over(given, n, weight=weight), given.last))
 
     def expected_accepted(self, p: Tensor, q: Tensor) -> Tensor:
         """Sum over i of E[w_i], over all V^i prefixes: for small vocabularies."""
@@ -71,12 +69,8 @@ def _passing(given: Round, weights: Tensor) -> Tensor:
     found = [weights[:, i] for i in range(given.draft.shape[1])]
     for i in range(given.draft.shape[1] - 1):
         w = weights[:, i]
-        mass = (w[:, None].to(given.p.dtype) * given.p[:, i + 1] - given.q[:, i + 1]).clamp(min=0).sum(-1, dtype=torch.float64)
+        p, q = wide(given.p[:, i + 1]), wide(given.q[:, i + 1])
+        mass = (p * w[:, None].to(p.dtype) - q).clamp_(min=0).sum(-1, dtype=torch.float64)
         rest = mass + 1 - w
         found[i] = torch.where(rest > 0, mass / rest, 1.0)  # rows alike after a draft of weight 1: nothing is lost by passing
     return torch.where(places < given.lengths[:, None], torch.stack(found, 1), weights) if found else weights
-
-
-def _left(given: Round, n: Tensor, p: Tensor, weight: Tensor) -> Tensor:
-    assert given.q is not None
-    return excess(p * weight, row_at(given.q, n.clamp(max=given.q.shape[1] - 1))) if given.q.shape[1] else p

@@ -8,8 +8,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from specref.rules.chain import accept_by_ratio, stop_row
-from specref.rules.verdict import Round, Verdict, leading, product_of, verdict
+from specref.rules.chain import accept_by_ratio
+from specref.rules.verdict import Round, Verdict, leading, product_of, row_at, verdict, wide
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class Typical:
         """One verification."""
         gamma = given.draft.shape[1]
         n = leading(given.drafted & (given.of_draft(given.p) > self._threshold(given.p[:, :gamma])))
-        return verdict(given, n, stop_row(given, n)[0].argmax(-1))
+        return verdict(given, n, row_at(given.p, n).argmax(-1))
 
     def _threshold(self, p: Tensor) -> Tensor:
-        entropy = torch.special.entr(p.to(torch.promote_types(p.dtype, torch.float32))).sum(-1, dtype=torch.float64)
+        entropy = torch.special.entr(wide(p)).sum(-1, dtype=torch.float64)
         return (self.delta * torch.exp(-entropy)).clamp(max=self.epsilon)
 
     def expected_accepted(self, p: Tensor, q: Tensor) -> Tensor:

@@ -49,7 +49,8 @@ class Round(NamedTuple):
 
     def of_draft(self, rows: Tensor) -> Tensor:
         """The entries of the draft tokens in rows, (B, at least gamma, V) to (B, gamma) float64."""
-        return rows[:, : self.draft.shape[1]].gather(-1, self.draft.clamp(min=0)[..., None])[..., 0].double()
+        tokens = self.draft.clamp(0, rows.shape[-1] - 1)[..., None]
+        return rows[:, : self.draft.shape[1]].gather(-1, tokens)[..., 0].double()
 
 
 class VerificationRule(Protocol):
@@ -75,9 +76,15 @@ class VerificationRule(Protocol):
 
 
 def row_at(rows: Tensor, places: Tensor) -> Tensor:
-    """One row of each batch member, (B, n, V) and (B,) to (B, V), in float32 or wider."""
-    picked = rows[torch.arange(rows.shape[0], device=rows.device), places]
-    return picked.to(torch.promote_types(picked.dtype, torch.float32))
+    """A copy of one row of each batch member, (B, n, V) and (B,) to (B, V), in float32 or wider."""
+    batch = torch.arange(rows.shape[0], device=rows.device)
+    flat = rows.is_contiguous()  # then whole rows are copied at once
+    return wide(rows.flatten(0, 1).index_select(0, batch * rows.shape[1] + places) if flat else rows[batch, places])
+
+
+def wide(rows: Tensor) -> Tensor:
+    """In float32 or wider, where all arithmetic is done."""
+    return rows.to(torch.promote_types(rows.dtype, torch.float32))
 
 
 def leading(accepted: Tensor) -> Tensor:
