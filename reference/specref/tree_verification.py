@@ -35,8 +35,9 @@ def verify_tree(rule: TreeRule, p: Tensor, q: Tensor | None, trees: Trees, gener
     if check:
         _check_values(p, q if rule.needs_q else None, trees)
     counts = [nodes + 1] * rows if isinstance(generator, torch.Generator) else [int(n) + 1 for n in trees.sizes]
-    drawn = uniforms(counts, nodes + 1, generator, p.device)
-    return rule(TreeRound(p, q if rule.needs_q else None, trees, drawn[:, :nodes], drawn[:, nodes]))
+    drawn = uniforms(counts, generator, p.device)
+    drawn = torch.nn.functional.pad(drawn, (0, nodes + 1 - drawn.shape[1]))
+    return rule(TreeRound(p, q if rule.needs_q else None, trees, drawn[:, :nodes], drawn.gather(1, trees.sizes[:, None])[:, 0]))
 
 
 def _check_shapes(rule: TreeRule, p: Tensor, q: Tensor | None, trees: Trees) -> None:
