@@ -70,3 +70,12 @@ def check_tokens(name: str, tokens: Tensor, vocabulary: int, inside: Tensor | No
         *row, column = bad.nonzero()[0].tolist()
         place = f"row {row[0]}, column {column}" if row else f"column {column}"
         raise ValueError(f"{name}, {place}: token {int(tokens[(*row, column)])} is outside 0 … {vocabulary - 1}")
+
+
+def ignoring(rows: Tensor, unused: Tensor) -> Tensor:
+    """The rows with a harmless one wherever nothing is read."""
+    if not bool(unused.any()):
+        return rows
+    point = torch.zeros(rows.shape[-1], dtype=rows.dtype, device=rows.device)
+    point[0] = 1
+    return torch.where(unused[..., None], point, rows)

@@ -12,7 +12,7 @@ from torch import Generator, Tensor
 from specref._rows import check_pair, check_rows, check_tokens
 from specref.draws import inverse_cdf
 from specref.rules import Standard, VerificationRule
-from specref.rules.chain import p_where_nothing_is_left
+from specref.rules.chain import excess
 from specref.rules.verdict import wide
 from specref.verification import verify
 
@@ -36,7 +36,7 @@ def residual(p: Tensor, q: Tensor) -> Tensor:
     check_pair(p, q)
     check_rows("p", p)
     check_rows("q", q)
-    left = p_where_nothing_is_left((p.double() - q.double()).clamp_(min=0), p.double())
+    left = excess(p.double(), q.double())
     return left / left.sum(-1, keepdim=True)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from specref._rows import check_device, check_rows, check_tokens
+from specref._rows import check_device, check_rows, check_tokens, ignoring
 from specref.draws import Generators, check_generators, uniforms
 from specref.rules import Round, Verdict, VerificationRule
 
@@ -70,17 +70,8 @@ def _check_values(p: Tensor, q: Tensor | None, draft: Tensor, ends: Tensor) -> N
         row = int(bad.nonzero()[0, 0])
         raise ValueError(f"lengths, row {row}: {int(ends[row])} is outside 0 … {gamma}")
     inside = torch.arange(gamma + 1, device=p.device) <= ends[:, None]
-    check_rows("p", _ignoring(p, ~inside))
+    check_rows("p", ignoring(p, ~inside))
     if gamma:
         check_tokens("draft", draft, p.shape[-1], inside[:, 1:])
         if q is not None:
-            check_rows("q", _ignoring(q, ~inside[:, 1:]))
-
-
-def _ignoring(rows: Tensor, unused: Tensor) -> Tensor:
-    """The rows with a harmless one wherever nothing is read."""
-    if not bool(unused.any()):
-        return rows
-    point = torch.zeros(rows.shape[-1], dtype=rows.dtype, device=rows.device)
-    point[0] = 1
-    return torch.where(unused[..., None], point, rows)
+            check_rows("q", ignoring(q, ~inside[:, 1:]))

@@ -116,10 +116,9 @@ def test_any_leading_shape(v: int) -> None:
 
 
 def test_uniforms_by_row_take_what_the_row_needs() -> None:
-    """Row b: counts[b] - 1 numbers in front, the last of its own in the last column."""
-    sources = [torch.Generator().manual_seed(b) for b in range(3)]
+    """Row b: counts[b] numbers of its own generator in front, zeros behind them."""
     counts = [1, 3, 4]
-    drawn = uniforms(counts, 4, sources, torch.device("cpu"))
+    drawn = uniforms(counts, [torch.Generator().manual_seed(b) for b in range(3)], torch.device("cpu"))
     for b, n in enumerate(counts):
         mine = torch.rand(n, dtype=torch.float64, generator=torch.Generator().manual_seed(b)).tolist()
-        assert drawn[b].tolist() == [*mine[:-1], *[0.0] * (4 - n), mine[-1]]
+        assert drawn[b].tolist() == [*mine, *[0.0] * (4 - n)]

@@ -20,11 +20,17 @@ def left_over(given: Round, accepted: Tensor, lenience: float = 1.0, weight: Ten
     p = row_at(given.p, accepted)
     if given.q is None or given.q.shape[1] == 0:
         return p
-    q = row_at(given.q, accepted.clamp(max=given.q.shape[1] - 1))
+    q = row_at(given.q, accepted.clamp(max=given.q.shape[1] - 1)).nan_to_num_(nan=0.0)  # behind a draft anything may stand
     kind = torch.promote_types(p.dtype, q.dtype)
     p, q, stopped = p.to(kind), q.to(kind), (accepted < given.lengths)[:, None].to(kind)
     left = torch.addcmul(p if weight is None else p * weight[:, None].to(kind), q, stopped * lenience, value=-1).clamp_(min=0)
     return p_where_nothing_is_left(left, p)
+
+
+def excess(p: Tensor, q: Tensor) -> Tensor:
+    """Weights of the residual, max(0, p - q); where nothing is left, p itself: a rejection has probability zero there. Rows (..., V)."""
+    left = (p - q).clamp_(min=0)
+    return p_where_nothing_is_left(left, p.to(left.dtype))
 
 
 def p_where_nothing_is_left(left: Tensor, p: Tensor) -> Tensor:
