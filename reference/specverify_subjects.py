@@ -1,9 +1,39 @@
 """The reference as specverify's subjects: it is audited like anybody's code."""
 
+import torch
+
 import specref
 import specverify as sv
+from specref.rules import Block, DeterministicDraft, Greedy, SampleAndMatch
+from specref.warp import GREEDY
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 sv.subject("sample", dtypes=DTYPES, batch=True, seed="generator", refuses=True)(specref.sample)
+sv.subject("residual", dtypes=DTYPES, batch=True, refuses=True)(specref.residual)
 sv.subject("verify_chain", rule="standard", dtypes=DTYPES, seed="generator", refuses=True)(specref.verify_chain)
+
+
+@sv.subject("warp", dtypes=DTYPES, batch=True)
+def warp(logits, temperature, top_k, top_p):
+    return specref.warp(logits, temperature, top_k, top_p)
+
+
+@sv.subject("verify_chain", rule="block", dtypes=DTYPES, seed="generator", refuses=True)
+def block(p, q, draft, generator):
+    return specref.verify_chain(p, q, draft, generator, Block())
+
+
+@sv.subject("verify_chain", rule="sample-and-match", dtypes=DTYPES, seed="generator", refuses=True)
+def sample_and_match(p, q, draft, generator):
+    return specref.verify_chain(p, None, draft, generator, SampleAndMatch())
+
+
+@sv.subject("verify_deterministic_draft", dtypes=DTYPES, seed="generator", refuses=True)
+def deterministic_draft(p, draft, generator):
+    return specref.verify_chain(p, None, draft, generator, DeterministicDraft())
+
+
+@sv.subject("verify_chain_greedy", dtypes=DTYPES)
+def greedy(logits, draft):
+    return specref.verify_chain(GREEDY(logits), None, draft, torch.Generator(), Greedy())
