@@ -27,8 +27,6 @@ from specref.rules.verdict import row_at
 from specref.tree_verification import verify_tree
 from specref.trees import NONE, Tree, Trees, pack
 
-torch.set_num_threads(1)
-
 
 def chain(gamma: int, b: int, v: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Rows of the target, of the draft, tokens, uniforms."""
