@@ -53,22 +53,15 @@ def inverse_cdf(weights: Tensor, u: Tensor) -> Tensor:
     """
     vocabulary = weights.shape[-1]
     if vocabulary <= SHORT:
-        return _search(weights, u)[0]
-    sums = _block_sums(weights)
-    block, rest = _search(sums, u)
+        cdf = weights.cumsum(-1, dtype=torch.float64)
+        return _first_above(cdf, u * cdf[..., -1])
+    cdf = _block_sums(weights).cumsum_(-1)
+    goal = u * cdf[..., -1]
+    block = _first_above(cdf, goal)
+    before = torch.nn.functional.pad(cdf, (1, 0)).gather(-1, block[..., None])[..., 0]
     columns = block[..., None] * BLOCK + torch.arange(BLOCK, device=weights.device)
     inside = weights.gather(-1, columns.clamp(max=vocabulary - 1)) * (columns < vocabulary)
-    cdf = inside.cumsum(-1, dtype=torch.float64)
-    return block * BLOCK + _first_above(cdf, rest)
-
-
-def _search(weights: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
-    """The place where u falls, and how much weight is left behind the places before it."""
-    cdf = weights.cumsum(-1, dtype=torch.float64)
-    goal = u * cdf[..., -1]
-    found = _first_above(cdf, goal)
-    before = torch.nn.functional.pad(cdf, (1, 0)).gather(-1, found[..., None])[..., 0]
-    return found, goal - before
+    return block * BLOCK + _first_above(inside.cumsum(-1, dtype=torch.float64), goal - before)
 
 
 def _first_above(cdf: Tensor, goal: Tensor) -> Tensor:

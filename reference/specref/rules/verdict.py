@@ -95,9 +95,9 @@ def leading(accepted: Tensor) -> Tensor:
 def verdict(given: Round, accepted: Tensor, emitted: Tensor) -> Verdict:
     """The accepted prefix, the emitted token, PAD."""
     places = torch.arange(given.draft.shape[1] + 1, device=given.draft.device)
-    draft = torch.nn.functional.pad(given.draft, (0, 1), value=PAD)
+    draft = torch.nn.functional.pad(given.draft, (0, 1))
     tokens = torch.where(places < accepted[:, None], draft, PAD)
-    return Verdict(torch.where(places == accepted[:, None], emitted[:, None], tokens), accepted)
+    return Verdict(tokens.scatter_(1, accepted[:, None], emitted[:, None]), accepted)
 
 
 def product_of(acceptance: Tensor) -> Tensor:
