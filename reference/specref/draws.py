@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import torch
 from torch import Generator, Tensor
 
-BLOCK = 256
+BLOCK = 64
 """Columns whose sum is taken in one piece: long rows are searched by block first, then inside of one block."""
-SHORT = 2 * BLOCK
+SHORT = 4 * BLOCK
 """Longest row that is searched in one piece."""
 
 Generators = Generator | Sequence[Generator]
@@ -42,7 +42,7 @@ def inverse_cdf(weights: Tensor, u: Tensor) -> Tensor:
     """The first token whose cumulative weight exceeds u times the whole.
 
     A token of weight zero never comes out: cumulative sums are compared strictly, and what rounding would put at the upper end, or beyond it, falls to
-    the last token that has weight. Sums are accumulated in float64, of blocks first where rows are long.
+    the last token that has weight. Sums are accumulated in float64; where rows are long, those of blocks of columns.
 
     Args:
         weights: rows of nonnegative numbers, not all zero, (..., V); they need not sum to 1.
@@ -55,7 +55,7 @@ def inverse_cdf(weights: Tensor, u: Tensor) -> Tensor:
     if vocabulary <= SHORT:
         cdf = weights.cumsum(-1, dtype=torch.float64)
         return _first_above(cdf, u * cdf[..., -1])
-    cdf = _block_sums(weights).cumsum_(-1)
+    cdf = _block_sums(weights).cumsum(-1, dtype=torch.float64)
     goal = u * cdf[..., -1]
     block = _first_above(cdf, goal)
     before = torch.nn.functional.pad(cdf, (1, 0)).gather(-1, block[..., None])[..., 0]
@@ -71,6 +71,7 @@ def _first_above(cdf: Tensor, goal: Tensor) -> Tensor:
 
 
 def _block_sums(weights: Tensor) -> Tensor:
+    """Sums of blocks of columns, in the weights' own dtype; a sum of so few is off by some roundings, as the weights themselves are."""
     whole, rows = weights.shape[-1] // BLOCK, weights.shape[:-1]
-    sums = weights[..., : whole * BLOCK].reshape(*rows, whole, BLOCK).sum(-1, dtype=torch.float64)
-    return torch.cat([sums, weights[..., whole * BLOCK :].sum(-1, keepdim=True, dtype=torch.float64)], -1)
+    sums = weights[..., : whole * BLOCK].reshape(*rows, whole, BLOCK).sum(-1)
+    return torch.cat([sums, weights[..., whole * BLOCK :].sum(-1, keepdim=True)], -1)

@@ -23,7 +23,8 @@ def left_over(given: Round, accepted: Tensor, lenience: float = 1.0, weight: Ten
     q = row_at(given.q, accepted.clamp(max=given.q.shape[1] - 1)).nan_to_num_(nan=0.0)  # behind a draft anything may stand
     kind = torch.promote_types(p.dtype, q.dtype)
     p, q, stopped = p.to(kind), q.to(kind), (accepted < given.lengths)[:, None].to(kind)
-    left = torch.addcmul(p if weight is None else p * weight[:, None].to(kind), q, stopped * lenience, value=-1).clamp_(min=0)
+    scaled = p if weight is None else p * weight[:, None].to(kind)
+    left = torch.addcmul(scaled, q, stopped * lenience, value=-1, out=q).clamp_(min=0)
     return p_where_nothing_is_left(left, p)
 
 
@@ -35,7 +36,7 @@ def excess(p: Tensor, q: Tensor) -> Tensor:
 
 def p_where_nothing_is_left(left: Tensor, p: Tensor) -> Tensor:
     """Rows of weights, (..., V), those without any replaced by p, in place; as a product, since that is a third of the time of a choice."""
-    return left.addcmul_(p, (left.amax(-1, keepdim=True) == 0).to(p.dtype))
+    return left.addcmul_(p, (left.sum(-1, keepdim=True) == 0).to(p.dtype))
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def _without_the_refused(given: Round, accepted: Tensor) -> Tensor:
     refused = torch.nn.functional.pad(given.draft, (0, 1)).gather(1, accepted[:, None]).clamp(0, p.shape[-1] - 1)
     mass, ended = p.gather(1, refused), (accepted == given.lengths)[:, None]
     p.scatter_(1, refused, mass * ended)
-    return p.scatter_add_(1, refused, mass * (p.amax(-1, keepdim=True) == 0))
+    return p.scatter_add_(1, refused, mass * (p.sum(-1, keepdim=True) == 0))
 
 
 @dataclass(frozen=True)
