@@ -91,11 +91,11 @@ class ModelProposals:
         unread = [list(text[len(read) :]) for text, read in zip(texts, self.read, strict=True)]
         given, lengths, rows = padded(unread, self.model.device), [len(one) for one in unread], []
         for i in range(gamma):
-            logits = self.model.logits(given, lengths, self.state, [1] * len(texts))
+            logits = self.model.logits(given, lengths, self.state, [min(1, length) for length in lengths])
             rows.append(self.sampling(logits, check=False)[:, 0])
             tokens[:, i] = inverse_cdf(rows[-1], drawn[:, i])
-            given, lengths = tokens[:, i : i + 1], [1] * len(texts)
-        self.read = [[*text, *row[: gamma - 1]] for text, row in zip(texts, tokens.tolist(), strict=True)]
+            given, lengths = tokens[:, i : i + 1], [int(i + 1 < limit) for limit in limits]
+        self.read = [[*text, *row[: max(limit, 1) - 1]] for text, row, limit in zip(texts, tokens.tolist(), limits, strict=True)]
         q = torch.stack(rows, 1)
         check_rows("the draft model's rows", q)
         return Draft(tokens, limits, q)

@@ -44,7 +44,7 @@ class Model(Protocol[S]):
 
         Args:
             tokens: (B, T) int64; the first lengths[b] of row b are read, anything stands behind them.
-            lengths: tokens of each row, at least 1.
+            lengths: tokens of each row; 0 for one that reads nothing in this call, and a row's first has at least 1.
             state: of this batch; it has read these tokens afterwards.
             wanted: for how many of its last tokens each row wants logits, at most lengths[b].
 
