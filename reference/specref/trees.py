@@ -104,17 +104,18 @@ class Tree:
 
     def retrieve(self) -> Tensor:
         """The branches, from a child of the root to a leaf: node numbers filled up with NONE, (leaves, longest) int64, in the order of the leaves (A3)."""
-        above = [self._branch(node) for node in range(len(self)) if node not in self.parents]
+        above = [branch for node, branch in enumerate(self.branches) if node not in self.parents]
         longest = len(self.widths)
-        rows = [branch + [NONE] * (longest - len(branch)) for branch in above]
+        rows = [_filled(branch, longest) for branch in above]
         return torch.tensor(rows, dtype=torch.int64).reshape(len(rows), longest)
 
-    def _branch(self, node: int) -> list[int]:
-        branch = []
-        while node != NONE:
-            branch.append(node)
-            node = self.parents[node]
-        return branch[::-1]
+    @property
+    def branches(self) -> tuple[tuple[int, ...], ...]:
+        """For each node the numbers of its ancestors and itself, from a child of the root down."""
+        found: list[tuple[int, ...]] = []
+        for node, parent in enumerate(self.parents):
+            found.append((*(found[parent] if parent != NONE else ()), node))
+        return tuple(found)
 
 
 def _branches(paths: list[tuple[int, ...]], *, merge: bool) -> list[tuple[int, list[tuple[int, ...]]]]:

@@ -12,6 +12,7 @@ from torch import Tensor
 from specref._rows import check_rows
 from specref.draws import Generators, inverse_cdf, uniforms
 from specref.generation.models import AnyModel, State, padded
+from specref.trees import Tree
 from specref.warp import Sampling
 
 Texts = Sequence[Sequence[int]]
@@ -32,11 +33,24 @@ class Draft:
     q: Tensor | None = None
 
 
+@dataclass(frozen=True)
+class TreeDraft:
+    """Proposed continuations that branch.
+
+    Attributes:
+        trees: one for each text; an empty one is a row that decodes plainly in this round.
+        q: the laws that children were drawn from, (B, largest tree + 1, V), or none for a proposal that is no random choice.
+    """
+
+    trees: Sequence[Tree]
+    q: Tensor | None = None
+
+
 class Proposals(Protocol):
     """A drafter at work on a batch."""
 
-    def draft(self, texts: Texts, limits: Sequence[int], generators: Generators) -> Draft:
-        """Propose at most limits[b] tokens behind each text; of tokens proposed before, those count that the texts have kept."""
+    def draft(self, texts: Texts, limits: Sequence[int], generators: Generators) -> Draft | TreeDraft:
+        """Propose at most limits[b] tokens in a row behind each text; of tokens proposed before, those count that the texts have kept."""
 
     def select(self, rows: Sequence[int]) -> None:
         """Go on with these rows."""

@@ -14,11 +14,12 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from specref.draws import Generators, check_generators, uniforms
-from specref.generation.drafters import Draft, Drafter, Proposals
-from specref.generation.models import AnyModel, State, padded
+from specref.draws import Generators, check_generators
+from specref.generation.drafters import Draft, Drafter, Proposals, TreeDraft
+from specref.generation.judging import Judge, Judged, check_tokens, judge
+from specref.generation.models import AnyModel, State
 from specref.generation.trace import RoundOfRow, Trace
-from specref.rules import DeterministicDraft, Round, Standard, VerificationRule
+from specref.rules import TreeRule, VerificationRule
 from specref.warp import Sampling
 
 Prompts = Sequence[int] | Sequence[Sequence[int]] | Tensor
@@ -61,7 +62,7 @@ def speculative(  # noqa: PLR0913  what a generation is, in one place
     *,
     max_new_tokens: int,
     gamma: int = 4,
-    rule: VerificationRule | None = None,
+    rule: VerificationRule | TreeRule | None = None,
     sampling: Sampling | None = None,
     eos: int | Collection[int] = (),
     keep_uniforms: bool = False,
@@ -74,8 +75,9 @@ def speculative(  # noqa: PLR0913  what a generation is, in one place
         prompts: one text or several, token ids; rows may differ in length. Stop tokens in a prompt mean nothing.
         generator: source of all draws, on the target's device; or one for each row, and then a row's tokens depend on nobody else's.
         max_new_tokens: length at which a row ends; 0 gives nothing.
-        gamma: tokens drafted per round; 0 is plain decoding.
-        rule: the standard one for drafts that were drawn, the deterministic one for others, by default.
+        gamma: tokens drafted in a row per round; 0 is plain decoding.
+        rule: for chains or for trees, as the drafter proposes. By default the standard one for chains that were drawn, the deterministic one for others, and
+            for trees the target's own draw at each node.
         sampling: from the target's logits to its law.
         eos: token or tokens that end a row, the token included.
         keep_uniforms: whether the trace keeps the verifier's draws.
@@ -111,7 +113,7 @@ class Decoding:
     generator: Generators
     max_new_tokens: int
     gamma: int = 4
-    rule: VerificationRule | None = None
+    rule: VerificationRule | TreeRule | None = None
     sampling: Sampling = field(default_factory=Sampling)
     eos: frozenset[int] = frozenset()
     keep_uniforms: bool = False
@@ -144,52 +146,33 @@ class Decoding:
         draft = self._draft(texts, proposals)
         drafted = time.perf_counter()
         unread = [text[start:] for text, start in zip(texts, read, strict=True)]
-        p = self.sampling(self._logits(state, unread, draft))
-        accepted, tokens, drawn = self._verified(p, draft)
-        self._took(drafted - began, time.perf_counter() - drafted, draft)
-        state.crop([len(text) + n for text, n in zip(texts, accepted, strict=True)])
-        read[:] = [len(text) + n for text, n in zip(texts, accepted, strict=True)]
-        rounds = [self._extend(i, draft, accepted[i], tokens[i], drawn[i]) for i in range(len(texts))]
+        judged = judge(Judge(self.target, self.rule, self.sampling), state, unread, draft, self._generators())
+        read[:] = [len(text) + n for text, n in zip(texts, judged.accepted, strict=True)]
+        state.crop(read)
+        self._took(drafted - began, time.perf_counter() - drafted, max(judged.depths))
+        rounds = [self._extend(i, judged) for i in range(len(texts))]
         self.trace.rounds += rounds
         return rounds
 
-    def _took(self, draft_seconds: float, target_seconds: float, draft: Draft) -> None:
+    def _took(self, draft_seconds: float, target_seconds: float, steps: int) -> None:
         self.trace.draft_seconds += draft_seconds
         self.trace.target_seconds += target_seconds
-        self.trace.draft_steps += max(draft.lengths)
+        self.trace.draft_steps += steps
         self.trace.target_calls += 1
 
-    def _draft(self, texts: Sequence[Sequence[int]], proposals: Proposals | None) -> Draft:
+    def _draft(self, texts: Sequence[Sequence[int]], proposals: Proposals | None) -> Draft | TreeDraft:
         limits = [min(self.gamma, self.max_new_tokens - len(self.new[row]) - 1) for row in self._rows]
         if proposals is None:
             return Draft(torch.zeros((len(texts), 0), dtype=torch.int64, device=self.target.device), [0] * len(texts))
         return proposals.draft(texts, limits, self._generators())
 
-    def _logits(self, state: State, unread: Sequence[Sequence[int]], draft: Draft) -> Tensor:
-        """The target's rows after the last token of each text and after each drafted token, (B, longest draft + 1, V)."""
-        drafts = [row[:length] for row, length in zip(draft.tokens.tolist(), draft.lengths, strict=True)]
-        _check_tokens("the draft", drafts, self.target.vocabulary)
-        chunks = [[*text, *drafted] for text, drafted in zip(unread, drafts, strict=True)]
-        tokens = padded(chunks, self.target.device)
-        return self.target.logits(tokens, [len(one) for one in chunks], state, [length + 1 for length in draft.lengths])
-
-    def _verified(self, p: Tensor, draft: Draft) -> tuple[list[int], list[list[int]], list[list[float]]]:
-        rule = self.rule or (Standard() if draft.q is not None else DeterministicDraft())
-        q = draft.q if any(draft.lengths) else p[:, :0]
-        if rule.needs_q and q is None:
-            raise ValueError(f"{type(rule).__name__} needs rows q, and this drafter's proposals are no random choice")
-        drawn = uniforms([length + 1 for length in draft.lengths], self._generators(), p.device)
-        lengths = torch.tensor(draft.lengths, device=p.device)
-        gamma = p.shape[1] - 1
-        tokens, accepted = rule(Round(p, q, draft.tokens[:, :gamma], lengths, drawn[:, :gamma], drawn.gather(1, lengths[:, None])[:, 0]))
-        return accepted.tolist(), tokens.tolist(), drawn.tolist() if self.keep_uniforms else [[]] * len(tokens)
-
-    def _extend(self, i: int, draft: Draft, accepted: int, tokens: list[int], drawn: list[float]) -> RoundOfRow:
-        row, length = self._rows[i], draft.lengths[i]
-        emitted = self._until_its_end(row, tokens[: accepted + 1])
+    def _extend(self, i: int, judged: Judged) -> RoundOfRow:
+        row = self._rows[i]
+        emitted = self._until_its_end(row, judged.tokens[i])
         self.texts[row] = [*self.texts[row], *emitted]
         self.new[row] += emitted
-        return RoundOfRow(row, tuple(draft.tokens[i, :length].tolist()), accepted, tuple(emitted), tuple(drawn[: length + 1]))
+        drawn = tuple(judged.drawn[i]) if self.keep_uniforms else ()
+        return RoundOfRow(row, tuple(judged.drafted[i]), judged.accepted[i], tuple(emitted), drawn, judged.depths[i])
 
     def _until_its_end(self, row: int, tokens: list[int]) -> list[int]:
         stop = next((i + 1 for i, token in enumerate(tokens) if token in self.eos), len(tokens))
@@ -214,17 +197,10 @@ def _checked_prompts(prompts: Prompts, vocabulary: int) -> list[list[int]]:
     for row, text in enumerate(texts):
         if not text:
             raise ValueError(f"prompts, row {row}: an empty prompt gives the model nothing to go on; begin with its start token")
-    _check_tokens("prompts", texts, vocabulary)
+    check_tokens("prompts", texts, vocabulary)
     if not texts:
         raise ValueError("prompts is empty; at least one text is needed")
     return texts
-
-
-def _check_tokens(name: str, texts: Sequence[Sequence[int]], vocabulary: int) -> None:
-    for row, text in enumerate(texts):
-        for column, token in enumerate(text):
-            if not 0 <= token < vocabulary:
-                raise ValueError(f"{name}, row {row}, column {column}: token {token} is outside 0 … {vocabulary - 1}")
 
 
 def _check(batch: Decoding) -> None:

@@ -11,6 +11,8 @@ from typing import Any, Protocol, TypeVar
 import torch
 from torch import Tensor
 
+from specref.trees import Tree
+
 Tokens = tuple[int, ...]
 S = TypeVar("S")
 
@@ -23,6 +25,13 @@ class State(Protocol):
 
     def select(self, rows: Sequence[int]) -> None:
         """Keep these rows, in this order; a row may be named more than once."""
+
+
+class TreeState(State, Protocol):
+    """A state that can hold a tree behind each text, until it is told which branch of it the text goes on with."""
+
+    def keep(self, paths: Sequence[Sequence[int]]) -> None:
+        """Of the tree that was read last, keep these nodes of row b, from the root down; the others are forgotten."""
 
 
 class Model(Protocol[S]):
@@ -53,11 +62,34 @@ class Model(Protocol[S]):
         """
 
 
+class TreeModel(Model[S], Protocol[S]):
+    """A model that can read a tree of continuations in one call, each node in the light of its own ancestors (2311.08252, section 3.3)."""
+
+    def tree_logits(self, tokens: Tensor, lengths: Sequence[int], state: S, trees: Sequence[Tree]) -> Tensor:
+        """Read on, and a tree behind that.
+
+        Args:
+            tokens: (B, T) int64; the first lengths[b] of row b are read, at least one.
+            lengths: tokens of each row.
+            state: of this batch; it holds the trees too afterwards, and `keep` is called next.
+            trees: one for each row; an empty one is a plain decoding step.
+
+        Returns:
+            Logits, (B, largest tree + 1, V): row 0 after the tokens, row i + 1 after node i; anything stands behind a tree's last node.
+        """
+
+
 class TextState:
     """The tokens of every row, for models that remember nothing else."""
 
     def __init__(self, rows: int) -> None:
         self.texts: list[list[int]] = [[] for _ in range(rows)]
+        self.trees: Sequence[Tree] = ()
+
+    def keep(self, paths: Sequence[Sequence[int]]) -> None:
+        """Go on with these nodes of the trees that were read last."""
+        for text, tree, path in zip(self.texts, self.trees, paths, strict=True):
+            text.extend(tree.tokens[node] for node in path)
 
     def read(self, tokens: Tensor, lengths: Sequence[int]) -> None:
         """Append the first lengths[b] tokens of each row."""
@@ -99,6 +131,17 @@ class TableModel:
         for rows, text, count in zip(found, state.texts, wanted, strict=True):
             for i in range(count):
                 rows[i] = torch.tensor(self.row(tuple(text[: len(text) - count + 1 + i])), dtype=self.dtype)
+        return found
+
+    def tree_logits(self, tokens: Tensor, lengths: Sequence[int], state: TextState, trees: Sequence[Tree]) -> Tensor:
+        """Look the rows up, (B, largest tree + 1, V)."""
+        self.calls += 1
+        state.read(tokens, lengths)
+        state.trees = trees
+        found = torch.zeros((len(trees), max(map(len, trees)) + 1, self.vocabulary), dtype=self.dtype)
+        for rows, text, tree in zip(found, state.texts, trees, strict=True):
+            for i, branch in enumerate(((), *tree.branches)):
+                rows[i] = torch.tensor(self.row((*text, *(tree.tokens[node] for node in branch))), dtype=self.dtype)
         return found
 
 

@@ -17,6 +17,7 @@ class RoundOfRow:
         accepted: how many of them the rule accepted.
         emitted: tokens that the text got: accepted ones and one more, unless an end of the text cut them.
         uniforms: the verifier's draws, one per drafted token and one for the emitted one, where they were asked for.
+        depth: how many tokens in a row were proposed: all of a chain, the longest branch of a tree.
     """
 
     row: int
@@ -24,6 +25,7 @@ class RoundOfRow:
     accepted: int
     emitted: tuple[int, ...]
     uniforms: tuple[float, ...] = ()
+    depth: int = 0
 
 
 @dataclass
@@ -48,14 +50,14 @@ class Trace:
 
     def acceptance_by_position(self) -> list[float]:
         """Of the drafts that reached a position, how many were accepted there; the first position comes first."""
-        longest = max((len(one.drafted) for one in self.rounds), default=0)
-        reached = [[one for one in self.rounds if len(one.drafted) > i and one.accepted >= i] for i in range(longest)]
+        longest = max((one.depth for one in self.rounds), default=0)
+        reached = [[one for one in self.rounds if one.depth > i and one.accepted >= i] for i in range(longest)]
         return [sum(one.accepted > i for one in ones) / len(ones) if ones else 0.0 for i, ones in enumerate(reached)]
 
     @property
     def acceptance(self) -> float:
         """The acceptance rate alpha: accepted tokens over those that were judged (a token behind a rejected one is not)."""
-        judged = sum(min(one.accepted + 1, len(one.drafted)) for one in self.rounds)
+        judged = sum(min(one.accepted + 1, one.depth) for one in self.rounds)
         return sum(one.accepted for one in self.rounds) / judged if judged else 0.0
 
     @property

@@ -29,7 +29,7 @@ class CachedTexts:
 
     def __init__(self, rows: int, cache: Any, one_row: str = "", encoded: dict[str, Tensor] | None = None) -> None:
         self.cache, self.one_row, self.encoded = cache, one_row, encoded or {}
-        self.real = torch.zeros((rows, 0), dtype=torch.bool)
+        self.real, self.nodes = torch.zeros((rows, 0), dtype=torch.bool), 0
         self._check_rows(rows)
 
     @property
@@ -59,6 +59,14 @@ class CachedTexts:
                 f"the model's layers hold {sorted(widths)} columns after {real.shape[1]} were read; only caches that keep every token are supported"
             )
         self.real = real
+
+    def keep(self, paths: Sequence[Sequence[int]]) -> None:
+        """Of the nodes that were read last, in the last `nodes` columns, keep these of each row; breadth first, a branch stands in the order of its text."""
+        chosen = torch.zeros((len(paths), self.nodes), dtype=torch.bool)
+        for row, path in zip(chosen, paths, strict=True):
+            row[list(path)] = True
+        self.real[:, self.real.shape[1] - self.nodes :] &= chosen
+        self._drop_columns()
 
     def crop(self, lengths: Sequence[int]) -> None:
         """Forget all but the first lengths[b] tokens of row b."""

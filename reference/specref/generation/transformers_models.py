@@ -14,6 +14,7 @@ from torch import Tensor
 
 from specref.generation.transformers_cache import CachedTexts
 from specref.generation.transformers_checks import cache_argument, check_model, most_positions, why_one_row
+from specref.trees import Tree, Trees, pack
 
 
 class CausalModel:
@@ -61,6 +62,33 @@ class CausalModel:
         if "logits_to_keep" not in self._arguments:
             columns = list(range(max(lengths)))
         return rows_of_columns(logits, columns, lengths, wanted)
+
+    @torch.no_grad()
+    def tree_logits(self, tokens: Tensor, lengths: Sequence[int], state: CachedTexts, trees: Sequence[Tree]) -> Tensor:
+        """Read on, and a tree behind that, in one call of the model (2311.08252, section 3.3), (B, largest tree + 1, V).
+
+        Raises:
+            ValueError: a model that attends by columns; a text longer than the model has positions for.
+        """
+        if self._one_row or self.prefix:
+            raise ValueError(f"{type(self.model).__name__} cannot read trees: {self._one_row or 'its decoder has an encoder beside it'}")
+        packed, width = pack(trees), max(lengths)
+        counts = torch.tensor(state.counts) + torch.tensor(lengths)
+        self._check_lengths([count + len(tree.widths) for count, tree in zip(counts.tolist(), trees, strict=True)])
+        real, state.nodes = torch.cat([state.with_new(lengths), packed.drafted], 1), packed.tokens.shape[1]
+        columns = [*sorted({length - 1 for length in lengths}), *range(width, width + state.nodes)]
+        inputs = self._inputs(torch.cat([tokens[:, :width], packed.tokens.clamp(min=0).to(self.device)], 1), lengths, state, real, columns)
+        inputs["position_ids"] = torch.cat([state.positions(lengths), packed.positions(counts)], 1).to(self.device)
+        inputs["attention_mask"] = self._additive(seen(state.real, real, packed))
+        logits: Tensor = self.model(**inputs).logits
+        state.grow(real)
+        places = [[columns.index(length - 1), *range(len(columns) - state.nodes, len(columns))] for length in lengths]
+        return logits.gather(1, torch.tensor(places, device=logits.device)[..., None].expand(-1, -1, logits.shape[-1]))
+
+    def _additive(self, mask: Tensor) -> Tensor:
+        """0 where a column is seen and the dtype's smallest number where not, (B, 1, queries, columns)."""
+        numbers = torch.zeros(mask.shape, dtype=self.model.dtype).masked_fill_(~mask, torch.finfo(self.model.dtype).min)
+        return numbers.to(self.device)[:, None]
 
     def _inputs(self, tokens: Tensor, lengths: Sequence[int], state: CachedTexts, real: Tensor, columns: Sequence[int]) -> dict[str, Any]:
         offered = {
@@ -118,6 +146,22 @@ class EncoderDecoderModel(CausalModel):
 
         hidden = BaseModelOutput(last_hidden_state=state.encoded["encoder_outputs"])
         return super()._inputs(tokens, lengths, state, real, columns) | state.encoded | {"encoder_outputs": hidden}
+
+
+def seen(old: Tensor, real: Tensor, trees: Trees) -> Tensor:
+    """Which columns each new token attends to: real ones before it, of the nodes its ancestors alone, and itself; (B, new columns, columns) bool.
+
+    Args:
+        old: real columns before this call, (B, old columns).
+        real: real columns with this call's, the trees' nodes last, (B, columns).
+        trees: of this call.
+    """
+    nodes, columns, start = trees.tokens.shape[1], real.shape[1], old.shape[1]
+    order = torch.arange(columns)
+    before = real[:, None] & (order <= torch.arange(start, columns)[:, None])
+    before[:, :, columns - nodes :] = False
+    before[:, columns - nodes - start :, columns - nodes :] = trees.mask()
+    return before | torch.eye(columns, dtype=torch.bool)[start:]
 
 
 def wanted_columns(lengths: Sequence[int], wanted: Sequence[int]) -> list[int]:

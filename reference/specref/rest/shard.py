@@ -1,0 +1,111 @@
+"""One shard, open for reading: where the occurrences of a query lie in the order of the suffixes."""
+
+from __future__ import annotations
+
+import bisect
+import mmap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from specref.rest.format import HEADER_SIZE, BadStore, checksum, read_header
+
+
+class Interval(NamedTuple):
+    """Occurrences that stand side by side in the order of the suffixes: from `low` up to but without `high`."""
+
+    low: int
+    high: int
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.high - self.low
+
+
+class Shard:
+    """A memory-mapped shard; opening it reads its header alone, however large it is, and any number of readers may.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        BadStore: the file is no shard, or not a whole one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with path.open("rb") as file:
+            start, size = file.read(HEADER_SIZE), path.stat().st_size
+            self.header = read_header(path, start, size)
+            self._file = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._view = memoryview(self._file)
+        self._width, self.separator = self.header.width, self.header.vocabulary
+        self._suffixes = self._view[HEADER_SIZE + self.header.text_size :].cast("I" if self.header.suffix_width == 4 else "Q")  # noqa: PLR2004
+        self._places = np.frombuffer(self._suffixes, dtype=f"<u{self.header.suffix_width}")
+        self._text = np.frombuffer(self._file, dtype=f">u{self._width}", count=self.header.tokens, offset=HEADER_SIZE)
+
+    def verify(self) -> None:
+        """Read everything, and hold it against its checksums.
+
+        Raises:
+            BadStore: a byte was changed.
+        """
+        text = self._view[HEADER_SIZE : HEADER_SIZE + self.header.tokens * self._width]
+        places = self._view[HEADER_SIZE + self.header.text_size :]
+        for name, data, right in (("tokens", text, self.header.text_checksum), ("suffixes", places, self.header.suffix_checksum)):
+            if checksum(data) != right:
+                raise BadStore(f"{self.path} is damaged: its {name} do not fit their checksum")
+
+    @property
+    def whole(self) -> Interval:
+        """All suffixes."""
+        return Interval(0, self.header.suffixes)
+
+    def find(self, query: Sequence[int], within: Interval | None = None, *, ended: bool = True) -> Interval:
+        """Where the query occurs, and some token of the same document follows.
+
+        Args:
+            query: token ids, none outside of the vocabulary.
+            within: occurrences of a beginning of the query, where they are known.
+            ended: whether occurrences at the end of a document are left out, which nothing follows.
+        """
+        low, high = within or self.whole
+        sought = self._bytes(query)
+        size = len(sought)
+
+        def beginning(place: int) -> bytes:
+            start = HEADER_SIZE + place * self._width
+            return self._file[start : start + size]
+
+        first = bisect.bisect_left(self._suffixes, sought, low, high, key=beginning)
+        if not ended:
+            return Interval(first, bisect.bisect_right(self._suffixes, sought, first, high, key=beginning))
+        size += self._width
+        bare = sought + self._bytes((self.separator,))  # the largest of all continuations
+        return Interval(first, bisect.bisect_left(self._suffixes, bare, first, high, key=beginning))
+
+    def _bytes(self, tokens: Sequence[int]) -> bytes:
+        return b"".join(token.to_bytes(self._width, "big") for token in tokens)
+
+    def following(self, interval: Interval, skip: int, count: int) -> np.ndarray:
+        """What follows each occurrence in its document, behind its first `skip` tokens: (occurrences, count) int64, separators from the end of a document on."""
+        starts = self._places[interval.low : interval.high].astype(np.int64) + skip
+        found = self._text[np.minimum(starts[:, None] + np.arange(count), len(self._text) - 1)].astype(np.int64)
+        ended = np.logical_or.accumulate(found == self.separator, axis=1)
+        return np.where(ended, self.separator, found)
+
+    def next_tokens(self, interval: Interval, skip: int, step: int) -> list[int]:
+        """The different tokens that follow every step-th occurrence, the first and the last among them."""
+        looked = np.append(np.arange(interval.low, interval.high, step), interval.high - 1)
+        found = self._text[np.minimum(self._places[looked].astype(np.int64) + skip, len(self._text) - 1)]
+        return [int(token) for token in np.unique(found) if token != self.separator]
+
+    def close(self) -> None:
+        """Give the file back; nothing can be read any more."""
+        self._places = self._text = np.empty(0, np.int64)
+        self._suffixes.release()
+        self._view.release()
+        self._file.close()
