@@ -32,6 +32,8 @@ WORKER_SIDE = [
     "subjects/domain.py", "subjects/draws.py", "subjects/explore.py", "subjects/frames.py", "subjects/judged.py", "subjects/serve.py", "subjects/trial.py", "faults", "gallery",
 ]  # fmt: skip
 """What runs in the subject's interpreter: the standard library alone, torch, numpy and transformers where present, Python 3.10."""
+EXTRAS_OF_THE_REFERENCE = {"transformers_models.py": {"transformers"}, "suffixes.py": {"numpy", "pydivsufsort"}, "__main__.py": {"transformers"}}
+"""What some files of the reference import besides torch: its extras, at first use."""
 SUBJECTS_WORLD = {"torch", "numpy", "transformers", "speculative_decoding", "flashspec"}
 
 
@@ -74,7 +76,7 @@ def test_the_tool_knows_neither_reference_nor_suite() -> None:
 
 def test_reference_and_suite_do_not_know_each_other() -> None:
     for path in files("reference/specref"):
-        extra = {"transformers"} if path.name == "transformers_models.py" else set()
+        extra = EXTRAS_OF_THE_REFERENCE.get(path.name, {"numpy"} if path.parent.name == "rest" else set())
         assert {name.split(".")[0] for name, _ in imports(path)} <= {"specref", "torch", *sys.stdlib_module_names, *extra}
     for path in files("properties/specprops"):
         assert "specref" not in {name.split(".")[0] for name, _ in imports(path)}

@@ -5,12 +5,12 @@ from fractions import Fraction
 import pytest
 import torch
 
-from specref.draws import inverse_cdf, uniforms
+from specref.draws import BLOCK, SHORT, inverse_cdf, uniforms
 
 TOP = 1 - 2**-53
 """The largest float64 uniform on [0, 1)."""
 
-LENGTHS = [1, 2, 32, 255, 256, 257, 511, 512, 513, 767, 768, 769, 1000, 70_000]
+LENGTHS = [1, 2, 32, BLOCK, SHORT - 1, SHORT, SHORT + 1, SHORT + BLOCK, SHORT + BLOCK + 1, 1000, pytest.param(70_000, marks=pytest.mark.slow)]
 """Around the lengths at which the search changes, and at multiples of its blocks."""
 
 WIDE = [torch.float64, torch.float32]
@@ -32,7 +32,7 @@ def over(weights: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
 def sparse(v: int, kind: torch.dtype, seed: int) -> torch.Tensor:
     """Small integers at up to 40 places, the first and last of each block among the candidates."""
     g = torch.Generator().manual_seed(seed)
-    edges = [x for x in (0, 1, 254, 255, 256, 257, 511, 512, 513, v - 2, v - 1) if 0 <= x < v]
+    edges = [x for x in (0, 1, 63, 64, 65, 254, 255, 256, 257, 511, 512, 513, v - 2, v - 1) if 0 <= x < v]
     places = torch.cat([torch.tensor(edges), torch.randint(0, v, (40,), generator=g)])
     weights = torch.zeros(v, dtype=kind)
     weights[places] = torch.randint(0, 8, (len(places),), generator=g).to(kind)
@@ -73,7 +73,7 @@ def test_law_of_a_dense_row(v: int, kind: torch.dtype) -> None:
 @pytest.mark.parametrize("u", [0.0, 2**-53, 0.5, TOP])
 def test_no_token_of_weight_zero(v: int, u: float, kind: torch.dtype) -> None:
     """One token has all weight, at each end and around each border of a block; or it has next to none of it."""
-    for at in {x for x in (0, 1, 255, 256, 257, 511, 512, 513, v // 256 * 256, v - 1) if x < v}:
+    for at in {x for x in (0, 1, 63, 64, 65, 255, 256, 257, 511, 512, 513, v // 256 * 256, v - 1) if x < v}:
         weights = torch.zeros(2, v, dtype=kind)
         weights[:, at] = 0.1
         weights[1, v // 2] = 1e-30

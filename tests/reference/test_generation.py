@@ -300,7 +300,7 @@ def test_a_module_that_reads_all_anew_gives_the_tables_tokens() -> None:
 
 
 def test_the_figures_of_a_trace() -> None:
-    rounds = [RoundOfRow(0, (1, 2), 2, (1, 2, 0)), RoundOfRow(0, (1, 2), 0, (3,)), RoundOfRow(0, (1, 2), 1, (1, 0)), RoundOfRow(0, (), 0, (2,))]
+    rounds = [RoundOfRow(0, (1, 2), n, emitted, depth=2) for n, emitted in ((2, (1, 2, 0)), (0, (3,)), (1, (1, 0)))] + [RoundOfRow(0, (), 0, (2,))]
     trace = Trace(2, rounds, target_calls=4, draft_steps=6, target_seconds=4.0, draft_seconds=1.2)
     assert trace.acceptance_by_position() == pytest.approx([2 / 3, 1 / 2])
     assert trace.acceptance == 3 / 5  # 2 of 2, 0 of 1, 1 of 2

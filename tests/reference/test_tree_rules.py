@@ -437,6 +437,7 @@ def bisected(rule: Twin, given: dict[Tree, F], tables: Tables) -> float:
 WALKED = [r.values for r in (*DRAWN, GIVEN[0])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "replacement"), [(values[0], values[2] if len(values) > 2 else None) for values in WALKED])
 def test_a_second_judge_agrees(rule: TreeRule, replacement) -> None:
     for shift in range(5):
