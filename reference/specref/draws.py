@@ -53,15 +53,19 @@ def inverse_cdf(weights: Tensor, u: Tensor) -> Tensor:
     """
     vocabulary = weights.shape[-1]
     if vocabulary <= SHORT:
-        cdf = weights.cumsum(-1, dtype=torch.float64)
+        cdf = _cumulative(weights)
         return _first_above(cdf, u * cdf[..., -1])
-    cdf = _block_sums(weights).cumsum(-1, dtype=torch.float64)
+    cdf = _cumulative(_block_sums(weights))
     goal = u * cdf[..., -1]
     block = _first_above(cdf, goal)
     before = torch.nn.functional.pad(cdf, (1, 0)).gather(-1, block[..., None])[..., 0]
     columns = block[..., None] * BLOCK + torch.arange(BLOCK, device=weights.device)
     inside = weights.gather(-1, columns.clamp(max=vocabulary - 1)) * (columns < vocabulary)
-    return block * BLOCK + _first_above(inside.cumsum(-1, dtype=torch.float64), goal - before)
+    return block * BLOCK + _first_above(_cumulative(inside), goal - before)
+
+
+def _cumulative(weights: Tensor) -> Tensor:
+    return weights.to(torch.float64, copy=True, memory_format=torch.contiguous_format).cumsum_(-1)
 
 
 def _first_above(cdf: Tensor, goal: Tensor) -> Tensor:

@@ -40,8 +40,9 @@ def verify(
         _check_values(p, q, draft, ends)
     counts = [gamma + 1] * rows if isinstance(generator, torch.Generator) else [int(n) + 1 for n in ends]
     drawn = uniforms(counts, generator, p.device)
-    drawn = torch.nn.functional.pad(drawn, (0, gamma + 1 - drawn.shape[1]))
-    return rule(Round(p, q if rule.needs_q else None, draft.long(), ends, drawn[:, :gamma], drawn.gather(1, ends[:, None])[:, 0]))
+    drawn = torch.nn.functional.pad(drawn, (0, gamma + 1 - drawn.shape[1])) if drawn.shape[1] <= gamma else drawn
+    last = drawn[:, gamma] if lengths is None else drawn.gather(1, ends[:, None])[:, 0]
+    return rule(Round(p, q if rule.needs_q else None, draft.long(), ends, drawn[:, :gamma], last))
 
 
 def _check_shapes(rule: VerificationRule, p: Tensor, q: Tensor | None, draft: Tensor, lengths: Tensor | None) -> None:
