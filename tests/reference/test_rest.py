@@ -64,7 +64,7 @@ def test_retrieval_is_its_definition(seed: int, tmp_path: Path, monkeypatch: pyt
         for _ in range(20):
             monkeypatch.setattr("specref.rest.heaviest.AT_ONCE", rng.choice([4096, 2, 5]))
             monkeypatch.setattr("specref.rest.heaviest.LOOKS", rng.choice([64, 2, 1]))
-            monkeypatch.setattr("specref.rest.heaviest.CLOSER", rng.choice([8, 2]))
+            monkeypatch.setattr("specref.rest.heaviest.CLOSER", rng.choice([4, 2]))
             context = [rng.choice(tokens) for _ in range(rng.randint(0, 6))]
             n_min = rng.randint(1, 2)
             wanted = n_min, rng.randint(n_min, 4), rng.randint(1, 4), rng.randint(1, 12)

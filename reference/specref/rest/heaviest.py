@@ -1,14 +1,13 @@
 """The heaviest beginnings of the continuations of a match, over all of its occurrences (2311.08252, algorithm 2).
 
-Occurrences stand in the order of their continuations, so those that begin alike stand side by side: a weight is the length of an interval. A few
-thousand occurrences are read at once. More are looked at here and there: a beginning of weight g cannot hide between looks that are g apart. The heaviest
-are opened first, and looks come closer only where something lighter may still count.
+Occurrences stand in the order of their continuations, so those that begin alike stand side by side: a weight is the length of a run. A few thousand
+occurrences are read at once. More are looked at here and there: a run of g cannot hide between looks that are g apart. All beginnings of at least some weight
+are found so, token after token, and where they are too few the looks come closer.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,12 +15,14 @@ import numpy as np
 
 from specref.rest.shard import Interval, Shard
 
-AT_ONCE = 4096
-"""Occurrences that are read at once: about a tenth of a millisecond."""
-LOOKS = 64
-"""Looks at a larger interval."""
-CLOSER = 8
-"""How many times closer the looks come."""
+AT_ONCE = 2048
+"""Occurrences that are read at once: less than half a millisecond."""
+LOOKS = 256
+"""Looks at a larger match, the first time."""
+CLOSER = 4
+"""How many times closer they come the next time."""
+
+Rank = tuple[int, int, tuple[int, ...]]
 
 
 class Prefix(NamedTuple):
@@ -53,16 +54,14 @@ class _Search:
 
 @dataclass(frozen=True)
 class _Place:
-    """The occurrences that go on with some tokens, and which of their next ones are known, if only those of some weight were looked for."""
+    """The occurrences that go on with some tokens, in each shard."""
 
     tokens: tuple[int, ...]
-    intervals: tuple[Interval, ...]
-    known: frozenset[int] = frozenset()
-    step: int = 0
+    spans: tuple[Interval, ...]
 
     @property
-    def weight(self) -> int:
-        return sum(one.size for one in self.intervals)
+    def prefix(self) -> Prefix:
+        return Prefix(self.tokens, sum(span.size for span in self.spans))
 
 
 def heaviest(shards: Sequence[Shard], query: Sequence[int], intervals: Sequence[Interval], longest: int, count: int) -> list[Prefix]:
@@ -77,70 +76,28 @@ def heaviest(shards: Sequence[Shard], query: Sequence[int], intervals: Sequence[
         longest: m, tokens of a continuation.
         count: c.
     """
-    search = _Search(shards, tuple(query), longest, count)
-    waiting: list[_Waiting] = [_Waiting((0, 0, ()), 0, None, _Place((), tuple(intervals)))]
-    found: list[Prefix] = []
-    pushed = 1
-    while waiting and len(found) < count:
-        _, _, prefix, place = heapq.heappop(waiting)
-        if prefix is not None:
-            found.append(prefix)
-        for rank, one, inside in _opened(search, place) if place is not None else ():
-            heapq.heappush(waiting, _Waiting(rank, pushed, one, inside))
-            pushed += 1
-    return found
+    search, size = _Search(shards, tuple(query), longest, count), sum(one.size for one in intervals)
+    if size <= AT_ONCE:
+        return _read(search, intervals)
+    least = max(1, size // LOOKS)
+    while True:
+        found = _at_least(search, intervals, least)
+        if len(found) >= count or least == 1:
+            return sorted(found, key=lambda prefix: prefix.rank)[:count]
+        least = max(1, least // CLOSER)
 
 
-Rank = tuple[int, int, tuple[int, ...]]
-
-
-class _Waiting(NamedTuple):
-    """What is opened next: a rank that nothing inside of it is before, an order among equals, a beginning that is found, a place to open."""
-
-    rank: Rank
-    pushed: int
-    prefix: Prefix | None
-    place: _Place | None
-
-
-def _opened(search: _Search, place: _Place) -> Iterator[tuple[Rank, Prefix | None, _Place | None]]:
-    """The beginnings that go on from a place, with their own places where these are not read yet; and the place once more, if light ones were passed over."""
-    if len(place.tokens) == search.longest:
-        return
-    if place.weight <= AT_ONCE:
-        yield from ((prefix.rank, prefix, None) for prefix in _read(search, place))
-        return
-    step = max(1, place.step // CLOSER if place.step else place.weight // LOOKS)
-    looked = _looked(search, place, step)
-    for token in sorted(looked - place.known):
-        tokens = (*place.tokens, token)
-        inside = [shard.find((*search.query, *tokens), one, ended=False) for shard, one in zip(search.shards, place.intervals, strict=True)]
-        prefix = Prefix(tokens, sum(one.size for one in inside))
-        yield prefix.rank, prefix, _Place(tokens, tuple(inside))
-    if step > 1:
-        lightest = len(search.shards) * (step - 1)  # in each shard, fewer than `step` occurrences may stand between two looks
-        yield (-lightest, 0, ()), None, _Place(place.tokens, place.intervals, place.known | looked, step)
-
-
-def _looked(search: _Search, place: _Place, step: int) -> frozenset[int]:
-    """The tokens that follow every step-th occurrence."""
-    skip = len(search.query) + len(place.tokens)
-    pairs = zip(search.shards, place.intervals, strict=True)
-    return frozenset(token for shard, one in pairs if one.size for token in shard.next_tokens(one, skip, step))
-
-
-def _read(search: _Search, place: _Place) -> list[Prefix]:
-    """All occurrences at once: the heaviest beginnings that go on from a place."""
-    skip, count = len(search.query) + len(place.tokens), search.longest - len(place.tokens)
-    parts = [(shard, one) for shard, one in zip(search.shards, place.intervals, strict=True) if one.size]
+def _read(search: _Search, intervals: Sequence[Interval]) -> list[Prefix]:
+    """All occurrences at once."""
+    parts = [(shard, one) for shard, one in zip(search.shards, intervals, strict=True) if one.size]
     if not parts:
         return []
-    rows = np.concatenate([shard.following(one, skip, count) for shard, one in parts])
+    rows = np.concatenate([shard.following(one, len(search.query), search.longest) for shard, one in parts])
     if len(parts) > 1:
         rows = rows[np.lexsort(rows.T[::-1])]
     starts, depths, weights = _runs(rows, search.shards[0].separator)
     best = np.lexsort((starts, depths, -weights))[: search.count]
-    return [Prefix((*place.tokens, *rows[starts[i], : depths[i] + 1].tolist()), int(weights[i])) for i in best.tolist()]
+    return [Prefix(tuple(rows[starts[i], : depths[i] + 1].tolist()), int(weights[i])) for i in best.tolist()]
 
 
 def _runs(rows: np.ndarray, separator: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -152,3 +109,31 @@ def _runs(rows: np.ndarray, separator: int) -> tuple[np.ndarray, np.ndarray, np.
     ends[np.append(depths[1:] != depths[:-1], True)] = len(rows)
     kept = rows[starts, depths] != separator
     return starts[kept], depths[kept], (ends - starts)[kept]
+
+
+def _at_least(search: _Search, intervals: Sequence[Interval], least: int) -> list[Prefix]:
+    """All beginnings of at least that weight, from one token on to the longest."""
+    found: list[Prefix] = []
+    places = [_Place((), tuple(intervals))]
+    while places and len(places[0].tokens) < search.longest:
+        places = [one for one in _next(search, places, least) if one.prefix.weight >= least]
+        found += [one.prefix for one in places]
+    return found
+
+
+def _next(search: _Search, places: Sequence[_Place], least: int) -> list[_Place]:
+    """The places one token on: all of at least that weight, and others. Over several shards a beginning has its share of the weight in one of them."""
+    skip, step = len(search.query) + len(places[0].tokens), -(-least // len(search.shards))
+    spans: dict[tuple[int, int], dict[int, Interval]] = {}
+    for number, shard in enumerate(search.shards):
+        filled = [i for i, place in enumerate(places) if place.spans[number].size]
+        for i, token, span in shard.runs([places[i].spans[number] for i in filled], skip, step) if filled else ():
+            if token != shard.separator:
+                spans.setdefault((filled[i], token), {})[number] = span
+    return [_Place((*places[i].tokens, token), _everywhere(search, places[i], token, known)) for (i, token), known in spans.items()]
+
+
+def _everywhere(search: _Search, place: _Place, token: int, known: dict[int, Interval]) -> tuple[Interval, ...]:
+    """Where a token follows in each shard; where no look fell upon it, it is searched."""
+    query = (*search.query, *place.tokens, token)
+    return tuple(known[i] if i in known else shard.find(query, place.spans[i], ended=False) for i, shard in enumerate(search.shards))

@@ -97,11 +97,39 @@ class Shard:
         ended = np.logical_or.accumulate(found == self.separator, axis=1)
         return np.where(ended, self.separator, found)
 
-    def next_tokens(self, interval: Interval, skip: int, step: int) -> list[int]:
-        """The different tokens that follow every step-th occurrence, the first and the last among them."""
-        looked = np.append(np.arange(interval.low, interval.high, step), interval.high - 1)
-        found = self._text[np.minimum(self._places[looked].astype(np.int64) + skip, len(self._text) - 1)]
-        return [int(token) for token in np.unique(found) if token != self.separator]
+    def runs(self, spans: Sequence[Interval], skip: int, step: int) -> list[tuple[int, int, Interval]]:
+        """Occurrences that go on with the same token: the number of their span, the token, and where they are.
+
+        Args:
+            spans: occurrences of some queries of one length.
+            skip: that length.
+            step: every run of so many occurrences is found, and what else the looks fall upon.
+        """
+        looks = [np.append(np.arange(span.low, span.high, step), span.high - 1) for span in spans]
+        at, of = np.concatenate(looks), np.repeat(np.arange(len(spans)), [len(one) for one in looks])
+        tokens = self._token(at, skip)
+        border, other = of[1:] != of[:-1], tokens[1:] != tokens[:-1]
+        change = np.flatnonzero(~border & other)
+        new = np.flatnonzero(np.append(True, border | other))
+        lows, highs = at[new], at[np.append(new[1:], len(at)) - 1] + 1
+        after = np.searchsorted(new, change + 1)
+        lows[after] = self._first(at[change], at[change + 1], skip, tokens[change + 1])
+        highs[after - 1] = self._first(at[change], at[change + 1], skip, tokens[change] + 1)
+        found = zip(of[new].tolist(), tokens[new].tolist(), map(Interval, lows.tolist(), highs.tolist()), strict=True)
+        return list(found)
+
+    def _first(self, low: np.ndarray, high: np.ndarray, skip: int, least: np.ndarray) -> np.ndarray:
+        """The first places behind `low`, up to `high`, that go on with a token of at least `least`; all searched at once."""
+        low = low.copy()
+        while (high - low > 1).any():
+            middle = (low + high) // 2
+            reached = self._token(middle, skip) >= least
+            low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+        return high
+
+    def _token(self, at: np.ndarray, skip: int) -> np.ndarray:
+        """The token behind the first `skip` of these occurrences; a separator may be one."""
+        return np.asarray(self._text[np.minimum(self._places[at].astype(np.int64) + skip, len(self._text) - 1)], np.int64)
 
     def close(self) -> None:
         """Give the file back; nothing can be read any more."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 RANKS = 1 << 16
-"""Different tokens that fit into two bytes: half of the suffixes to sort."""
+"""Different tokens that fit into two bytes: the fewer bytes, the fewer suffixes to sort."""
 
 
 def sorted_suffixes(text: np.ndarray, separator: int) -> np.ndarray:
@@ -20,9 +20,10 @@ def sorted_suffixes(text: np.ndarray, separator: int) -> np.ndarray:
     """
     if not len(text):
         return np.empty(0, np.uint32)
-    compact = text if text.itemsize == 2 else _ranked(text)  # noqa: PLR2004  bytes
+    compact = _bytes(text)
     places = _byte_suffixes(compact)
-    whole = places[places % compact.itemsize == 0] // compact.itemsize
+    width = len(compact) // len(text)
+    whole = places[places % width == 0] // width
     kind = np.uint32 if len(text) < 1 << 32 else np.uint64
     return np.asarray(whole[text[whole] != separator], kind)
 
@@ -30,10 +31,15 @@ def sorted_suffixes(text: np.ndarray, separator: int) -> np.ndarray:
 def _byte_suffixes(text: np.ndarray) -> np.ndarray:
     from pydivsufsort import divsufsort
 
-    return np.asarray(divsufsort(np.frombuffer(bytearray(text.tobytes()), np.uint8)))
+    return np.asarray(divsufsort(text))
 
 
-def _ranked(text: np.ndarray) -> np.ndarray:
-    """The same text in 16 bits, each token by its rank among those that occur; as it is where they are too many."""
-    different, ranks = np.unique(text, return_inverse=True)
-    return ranks.astype(">u2") if len(different) <= RANKS else text
+def _bytes(text: np.ndarray) -> np.ndarray:
+    """The text in as few bytes a token as keep their order: two where so many different tokens occur, three or four otherwise."""
+    if text.itemsize == 2:  # noqa: PLR2004  bytes
+        return np.array(np.frombuffer(text.tobytes(), np.uint8))
+    occurs = np.flatnonzero(np.bincount(text))
+    ranks = np.zeros(int(occurs[-1]) + 1, ">u4")
+    ranks[occurs] = np.arange(len(occurs))
+    width = 2 if len(occurs) <= RANKS else 3 if len(occurs) <= RANKS << 8 else 4
+    return np.ascontiguousarray(ranks[text].view(np.uint8).reshape(-1, 4)[:, 4 - width :]).reshape(-1)
