@@ -1,5 +1,6 @@
 """REST: what is found is what the definition finds, by brute force; files survive crashes and refuse damage; drafts keep the target's law."""
 
+import contextlib
 import errno
 import itertools
 import json
@@ -21,6 +22,7 @@ from specref.generation.drafters import TreeDraft
 from specref.rest import BadStore, Rest, Store, build, documents_of
 from specref.rest.__main__ import main
 from specref.rest.format import HEADER_SIZE
+from specref.rest.shard import Shard
 from specref.rest.suffixes import sorted_suffixes
 from specref.rules import DeterministicChildren, Standard, TrieSampleAndMatch
 from specref.trees import Tree
@@ -53,13 +55,12 @@ def corpus(rng: random.Random) -> tuple[int, Documents]:
     return vocabulary, [[rng.choice(tokens) for _ in range(rng.randint(0, 40))] for _ in range(rng.randint(1, 8))]
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_retrieval_is_its_definition(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def held_to_its_definition(seed: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shards of all sizes, documents with borders, and so few occurrences read at once that every way of looking is taken."""
     rng = random.Random(seed)
     vocabulary, documents = corpus(rng)
     documents = [*documents, [0, 1 % vocabulary]]
-    with build(tmp_path, documents, vocabulary, shard_tokens=rng.choice([10**6, 30])) as store:
+    with build(folder, documents, vocabulary, shard_tokens=rng.choice([10**6, 30])) as store:
         tokens = sorted({token for document in documents for token in document})
         for _ in range(20):
             monkeypatch.setattr("specref.rest.heaviest.AT_ONCE", rng.choice([4096, 2, 5]))
@@ -69,6 +70,17 @@ def test_retrieval_is_its_definition(seed: int, tmp_path: Path, monkeypatch: pyt
             n_min = rng.randint(1, 2)
             wanted = n_min, rng.randint(n_min, 4), rng.randint(1, 4), rng.randint(1, 12)
             assert retrieved(store, context, *wanted) == by_definition(documents, context, *wanted)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_retrieval_is_its_definition(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held_to_its_definition(seed, tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+def test_retrieval_is_its_definition_on_thousands_of_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed in range(20, 3_000):
+        held_to_its_definition(seed, tmp_path / str(seed), monkeypatch)
 
 
 def test_all_occurrences_count(tmp_path: Path) -> None:
@@ -83,6 +95,20 @@ def test_light_beginnings_are_passed_over_exactly_as_long_as_they_do_not_count(t
     documents = [[0, 1]] * 9_000 + [[0, 2]] * 7_000 + [[0, 10 + i] for i in range(4_000)]
     with build(tmp_path, documents, 5_000) as store:
         assert retrieved(store, [0], 1, 1, 1, 12)[2] == [((1,), 9_000), ((2,), 7_000), *(((10 + i,), 1) for i in range(10))]
+
+
+def test_few_beginnings_of_many_occurrences_are_found_without_reading_them_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One token, again and again: ten beginnings, and at most a few looks for each."""
+    looked = []
+    real = Shard.runs
+    monkeypatch.setattr(
+        Shard, "runs", lambda shard, spans, skip, step: looked.append(sum(span.size for span in spans) // step) or real(shard, spans, skip, step)
+    )
+    with build(tmp_path, [[3] * 100_000], 5) as store:
+        found = retrieved(store, [3] * 20, 1, 16, 10, 64)
+    assert found[1] == 100_000 - 16
+    assert found[2] == [((3,) * n, 100_000 - 15 - n) for n in range(1, 11)]
+    assert sum(looked) < 10_000
 
 
 def test_shards_add_up(tmp_path: Path) -> None:
@@ -157,6 +183,44 @@ def test_damaged_files_are_refused(change, sentence: str, store: Store) -> None:
     file.write_bytes(change(file.read_bytes()))
     with pytest.raises(BadStore, match=sentence):
         Store(store.path)
+
+
+def test_no_byte_can_be_changed_unseen(store: Store) -> None:
+    """Each bit of a small store; verify reads all of it."""
+    file = store.shards[0].path
+    data = file.read_bytes()
+    for i in range(len(data)):
+        file.write_bytes(data[:i] + bytes([data[i] ^ (1 << i % 8)]) + data[i + 1 :])
+        with pytest.raises(BadStore):
+            Store(store.path, verify=True)
+
+
+def test_no_length_is_taken_for_another(store: Store) -> None:
+    file = store.shards[0].path
+    data = file.read_bytes()
+    for length in range(len(data)):
+        file.write_bytes(data[:length])
+        with pytest.raises(BadStore):
+            Store(store.path)
+
+
+@pytest.mark.slow
+def test_builders_killed_at_any_moment_leave_right_answers(tmp_path: Path) -> None:
+    """Fifty times, at random moments; what is there afterwards is whole, and the store that was there before answers as before."""
+    rng = random.Random(1)
+    documents = [[1, 2, 3]] * 4
+    build(tmp_path, documents, 6).close()
+    for _ in range(50):
+        program = f"from specref.rest import build; build({str(tmp_path)!r}, ([4, 5, 4] for _ in range(200_000)), 6, shard_tokens=50_000)"
+        running = subprocess.Popen([sys.executable, "-c", program])
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            running.wait(rng.uniform(0.2, 1.6))
+        running.kill()
+        running.wait()
+        with Store(tmp_path, verify=True) as store:
+            assert retrieved(store, [1, 2], 1, 16, 3, 8) == by_definition(documents, [1, 2], 1, 16, 3, 8)
+            others = [shard.header.documents for shard in store.shards[1:]]
+            assert store.find([4, 5]).count == sum(others)
 
 
 def test_a_crash_leaves_nothing_that_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,7 @@ def read_header(path: Path, start: bytes, size: int) -> Header:
     if version != VERSION:
         raise BadStore(f"{path} has version {version} of the format, and this program reads version {VERSION}; build it again")
     body = start[: _LAYOUT.size]
-    if struct.unpack_from("<I", start, _LAYOUT.size)[0] != zlib.crc32(body):
+    if start[_LAYOUT.size : HEADER_SIZE] != struct.pack("<I", zlib.crc32(body)).ljust(HEADER_SIZE - _LAYOUT.size, b"\0"):
         raise BadStore(f"{path} is damaged: its header does not fit its checksum")
     header = Header(*_LAYOUT.unpack(body)[2:])
     if size != header.size:

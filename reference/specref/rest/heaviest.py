@@ -17,7 +17,7 @@ from specref.rest.shard import Interval, Shard
 
 AT_ONCE = 2048
 """Occurrences that are read at once: less than half a millisecond."""
-LOOKS = 256
+LOOKS = 512
 """Looks at a larger match, the first time."""
 CLOSER = 4
 """How many times closer they come the next time."""
@@ -81,8 +81,8 @@ def heaviest(shards: Sequence[Shard], query: Sequence[int], intervals: Sequence[
         return _read(search, intervals)
     least = max(1, size // LOOKS)
     while True:
-        found = _at_least(search, intervals, least)
-        if len(found) >= count or least == 1:
+        found, whole = _at_least(search, intervals, least)
+        if len(found) >= count or whole:
             return sorted(found, key=lambda prefix: prefix.rank)[:count]
         least = max(1, least // CLOSER)
 
@@ -111,26 +111,35 @@ def _runs(rows: np.ndarray, separator: int) -> tuple[np.ndarray, np.ndarray, np.
     return starts[kept], depths[kept], (ends - starts)[kept]
 
 
-def _at_least(search: _Search, intervals: Sequence[Interval], least: int) -> list[Prefix]:
-    """All beginnings of at least that weight, from one token on to the longest."""
+def _at_least(search: _Search, intervals: Sequence[Interval], least: int) -> tuple[list[Prefix], bool]:
+    """All beginnings of at least that weight, from one token on to the longest; and whether there are no others."""
     found: list[Prefix] = []
-    places = [_Place((), tuple(intervals))]
+    places, whole = [_Place((), tuple(intervals))], True
     while places and len(places[0].tokens) < search.longest:
-        places = [one for one in _next(search, places, least) if one.prefix.weight >= least]
+        following, passed_over = _next(search, places, least)
+        places = [one for one in following if one.prefix.weight >= least]
+        whole = whole and not passed_over and len(places) == len(following)
         found += [one.prefix for one in places]
-    return found
+    return found, whole
 
 
-def _next(search: _Search, places: Sequence[_Place], least: int) -> list[_Place]:
-    """The places one token on: all of at least that weight, and others. Over several shards a beginning has its share of the weight in one of them."""
+def _next(search: _Search, places: Sequence[_Place], least: int) -> tuple[list[_Place], int]:
+    """The places one token on: all of at least that weight, and others; and how many occurrences no look has told of.
+
+    Over several shards a beginning has its share of the weight in one of them.
+    """
     skip, step = len(search.query) + len(places[0].tokens), -(-least // len(search.shards))
     spans: dict[tuple[int, int], dict[int, Interval]] = {}
+    ended = 0
     for number, shard in enumerate(search.shards):
         filled = [i for i, place in enumerate(places) if place.spans[number].size]
         for i, token, span in shard.runs([places[i].spans[number] for i in filled], skip, step) if filled else ():
-            if token != shard.separator:
+            if token == shard.separator:
+                ended += span.size
+            else:
                 spans.setdefault((filled[i], token), {})[number] = span
-    return [_Place((*places[i].tokens, token), _everywhere(search, places[i], token, known)) for (i, token), known in spans.items()]
+    found = [_Place((*places[i].tokens, token), _everywhere(search, places[i], token, known)) for (i, token), known in spans.items()]
+    return found, sum(one.prefix.weight for one in places) - ended - sum(one.prefix.weight for one in found)
 
 
 def _everywhere(search: _Search, place: _Place, token: int, known: dict[int, Interval]) -> tuple[Interval, ...]:

@@ -53,7 +53,10 @@ class Shard:
         Raises:
             BadStore: a byte was changed.
         """
-        text = self._view[HEADER_SIZE : HEADER_SIZE + self.header.tokens * self._width]
+        end = HEADER_SIZE + self.header.tokens * self._width
+        text = self._view[HEADER_SIZE:end]
+        if any(self._view[end : HEADER_SIZE + self.header.text_size]):
+            raise BadStore(f"{self.path} is damaged: something stands between its tokens and its suffixes")
         places = self._view[HEADER_SIZE + self.header.text_size :]
         for name, data, right in (("tokens", text, self.header.text_checksum), ("suffixes", places, self.header.suffix_checksum)):
             if checksum(data) != right:
