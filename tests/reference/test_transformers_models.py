@@ -5,6 +5,7 @@ import math
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +14,11 @@ from torch import Generator, Tensor
 
 from specref.generation.drafters import Drafter, ModelDrafter, ngrams, script
 from specref.generation.loop import autoregressive, speculative
+from specref.generation.models import padded
 from specref.generation.transformers_cache import COLUMNS_PER_TOKEN
 from specref.generation.transformers_models import CausalModel, EncoderDecoderModel
+from specref.rest import Rest, build
+from specref.trees import Tree
 from specref.warp import GREEDY
 from specverify import exact_law
 from specverify.law import Law
@@ -119,9 +123,26 @@ class Walk:
         self.state.select(rows)
         self.texts, self.sources = [list(self.texts[row]) for row in rows], [self.sources[row] for row in rows]
 
-    def run(self, steps: int = 40) -> None:
+    def branch(self) -> None:
+        """A tree behind each text, of which a random branch stays."""
+        unread = [[self.random.randrange(V) for _ in range(self.random.randint(1, 3))] for _ in self.texts]
+        trees = [
+            Tree.from_paths([[self.random.randrange(4) for _ in range(self.random.randint(0, 4))] for _ in range(self.random.randint(0, 4))])
+            for _ in self.texts
+        ]
+        found = self.adapter.tree_logits(padded(unread, self.adapter.device), [len(one) for one in unread], self.state, trees)
+        paths = []
+        for i, (tree, more) in enumerate(zip(trees, unread, strict=True)):
+            for row, branch in zip(found[i], ((), *tree.branches), strict=False):
+                right = fresh(self.model, [*self.texts[i], *more, *(tree.tokens[node] for node in branch)], {})[-1]
+                torch.testing.assert_close(row, right, rtol=0, atol=self.close)
+            paths.append(self.random.choice([(), *tree.branches]))
+            self.texts[i] += [*more, *(tree.tokens[node] for node in paths[-1])]
+        self.state.keep(paths)
+
+    def run(self, steps: int = 40, *, trees: bool = False) -> None:
         for _ in range(steps):
-            self.random.choice([self.read, self.read, self.crop, self.select])()
+            self.random.choice([self.read, self.read, self.crop, self.select, *([self.branch] * 3 * trees)])()
             assert self.state.counts == [len(text) for text in self.texts]
             longest = max(map(len, self.texts))
             assert longest <= self.state.real.shape[1] <= (longest if len(self.texts) == 1 else COLUMNS_PER_TOKEN * longest + 6)
@@ -135,6 +156,53 @@ class Walk:
 def test_whatever_was_read_cropped_and_selected_the_logits_are_those_of_the_text(name: str, rows: int, dtype: torch.dtype, seed: int) -> None:
     """A7 of the theory: a cache after crops is that of a fresh read; beyond a window too."""
     Walk(name, rows, dtype, seed).run()
+
+
+TREES = ["Llama", "Qwen2", "Qwen3", "Mistral", "GPT2"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", TREES)
+@pytest.mark.parametrize("rows", [1, 3])
+def test_a_tree_is_read_as_its_branches_are(name: str, rows: int, dtype: torch.dtype) -> None:
+    """A6 and A7 of the theory: each node's logits are those of its branch read alone, and the cache of the branch that stays is that of a fresh read."""
+    for seed in range(2):
+        Walk(name, rows, dtype, seed).run(20, trees=True)
+
+
+def test_trees_where_they_would_be_wrong_are_refused() -> None:
+    for name in (*SINGLE, "Whisper"):
+        adapter = adapted(tiny(name), encoder_inputs(name, 1, torch.float64))
+        with pytest.raises(ValueError, match="cannot read trees"):
+            adapter.tree_logits(torch.tensor([[1]]), [1], adapter.start(1), [Tree((1,), (-1,))])
+
+
+def with_a_datastore(name: str, dtype: torch.dtype, asked: Sequence[list[int]], new: int, folder: Path) -> None:
+    """Plain decoding, and with drafts from a store of the model's own texts, a batch of up to five at a time."""
+    model, draws = tiny(name, 1, dtype), Generator()
+    target = CausalModel(model)
+    texts = [autoregressive(target, prompt, draws, max_new_tokens=new, sampling=GREEDY).tokens[0] for prompt in asked]
+    saved = 0
+    with build(folder, [text[::2] if i % 2 else text for i, text in enumerate(texts)], V) as store:
+        for i in range(0, len(asked), 5):
+            done = speculative(target, Rest(store, longest=6, count=12), asked[i : i + 5], draws, max_new_tokens=new, gamma=6, sampling=GREEDY)
+            for prompt, plain, tokens in zip(asked[i : i + 5], texts[i : i + 5], done.tokens, strict=True):
+                assert not differ(model, plain, tokens, prompt, {})
+            saved += new - done.trace.target_calls
+    assert saved > 0
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", ["Llama", "GPT2"])
+def test_greedy_decoding_with_a_datastore_is_greedy_decoding(name: str, dtype: torch.dtype, tmp_path: Path) -> None:
+    with_a_datastore(name, dtype, prompts(5), 16, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("name", ["Llama", "GPT2"])
+def test_greedy_decoding_with_a_datastore_is_greedy_decoding_on_many_prompts(name: str, dtype: torch.dtype, tmp_path: Path) -> None:
+    with_a_datastore(name, dtype, prompts(100, 30), 48, tmp_path)
 
 
 def test_cropped_back_from_far_beyond_the_window() -> None:
