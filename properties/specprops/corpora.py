@@ -58,13 +58,14 @@ def tight(_: Description) -> list[Case]:
 
 
 def at_the_end(_: Description) -> list[Case]:
-    """The longest suffix stands at the end of a document: alone, beside a shorter one that goes on, and beside itself."""
-    return [made([[1]], [1]), made([[0, 1], [1, 2]], [0, 1]), made([[1, 2], [1, 2, 0]], [1, 2]), made([[2, 0, 1], [0, 1, 1], [1, 0]], [2, 0, 1], (1, 3))]
+    """The longest suffix stands at the end of a document alone, a shorter one goes on."""
+    return [made([[0, 1], [1, 2]], [0, 1]), made([[2, 0, 1], [0, 1, 1], [1, 0]], [2, 0, 1], (1, 3))]
 
 
 def unmatched(_: Description) -> list[Case]:
-    """An id that is nowhere; a shorter suffix than asked for; a context that is too short; the last id of a document only; one that a border would make."""
+    """The last id of a document; one that is nowhere; suffixes shorter than asked for; a context that is too short; a suffix across a border."""
     return [
+        made([[1]], [1], (1, 1), 1),
         made([[1, 2]], [3], (1, 1), 1),
         made([[1, 2]], [0, 1], (2, 2)),
         made([[1, 2]], [1], (2, 4)),

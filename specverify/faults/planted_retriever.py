@@ -129,7 +129,7 @@ def longest_paths_dropped(corpus: Rows, context: list[int], n_min: int, n_max: i
 @sv.subject("retriever", name="lightest-kept")
 def lightest_kept(corpus: Rows, context: list[int], n_min: int, n_max: int, m: int, budget: int) -> Found:
     weights = _weights(_longest(corpus, context, n_min, n_max), m)
-    ranked = sorted(weights.items(), key=lambda one: (len(one[0]) > 1, one[1], len(one[0]), one[0]))
+    ranked = sorted(weights.items(), key=lambda one: (len(one[0]), one[1], one[0]))
     kept: dict[Ids, int] = {}
     for ids, weight in ranked:
         if len(kept) < budget and (len(ids) == 1 or ids[:-1] in kept):
