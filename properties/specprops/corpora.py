@@ -29,7 +29,7 @@ def made(corpus: Corpus, context: list[int], n: tuple[int, int] = (1, 2), m: int
 
 
 def plain(_: Description) -> list[Case]:
-    """One continuation; a border; two lengths; overlaps; empty and equal documents; a context that is short, or unseen before its end. Smallest first."""
+    """One continuation; a border; two lengths; overlaps; empty and equal documents; a context that is short. Smallest first."""
     return [
         made([[1, 2]], [1], (1, 1), 1),
         made([[1, 2], [0]], [1]),
@@ -37,7 +37,7 @@ def plain(_: Description) -> list[Case]:
         made([[1, 1, 1, 1]], [1, 1]),
         made([[1, 2, 0], [2, 1]], [1, 2]),
         made([[1, 2, 0], [0, 2, 1]], [1, 2], (1, 1)),
-        made([[], [1], [1, 2], [1, 2], [], [1, 0]], [7, 1], (1, 16)),
+        made([[], [1], [1, 2], [1, 2], [], [1, 0]], [0, 1], (1, 16)),
         made([[0, 1, 2, 0, 1, 2]], [0, 1], (2, 3), 4),
         made([[2, 0, 1, 0, 2], [1, 0, 1, 1, 0]], [0, 1, 0], (1, 3), 3),
     ]
@@ -60,6 +60,11 @@ def tight(_: Description) -> list[Case]:
 def at_the_end(_: Description) -> list[Case]:
     """The longest suffix stands at the end of a document alone, a shorter one goes on."""
     return [made([[0, 1], [1, 2]], [0, 1]), made([[2, 0, 1], [0, 1, 1], [1, 0]], [2, 0, 1], (1, 3))]
+
+
+def unseen(_: Description) -> list[Case]:
+    """An id that is nowhere, before what is found, at the end, and all over."""
+    return [made([[1, 2]], [0, 1]), made([[1, 2]], [1, 3]), made([[1, 0, 2], [1, 0]], [300, 1, 0], (1, 16)), made([[2]], [70_000, 5, 4], (1, 16))]
 
 
 def unmatched(_: Description) -> list[Case]:
@@ -92,11 +97,11 @@ _ROWS = st.lists(st.integers(0, 2), max_size=7)
 
 @st.composite
 def found(draw: st.DrawFn, _: Description) -> Case:
-    """A context that ends as some place of the corpus, under a budget that holds all."""
+    """A context of ids of the corpus that ends as some place of it, under a budget that holds all."""
     first = draw(st.lists(st.integers(0, 2), min_size=1, max_size=7))
     corpus = [*draw(st.lists(_ROWS, max_size=2)), first]
     end = draw(st.integers(1, len(first)))
-    context = draw(st.lists(st.integers(0, 2), max_size=2)) + first[max(0, end - 4) : end]
+    context = draw(st.lists(st.sampled_from(first), max_size=2)) + first[max(0, end - 4) : end]
     n_min = draw(st.integers(1, 2))
     return made(corpus, context, (n_min, n_min + draw(st.integers(0, 3))), draw(st.integers(1, 4)))
 
@@ -114,6 +119,11 @@ def lost(subject: Description) -> st.SearchStrategy[Case]:
 def _lost(case: Case) -> Case:
     query = Query.of({**case, "n_min": 1, "n_max": AMPLE})
     return {**case, "n_min": query.matched + 1, "n_max": query.matched + query.m}
+
+
+def behind_unseen(subject: Description) -> st.SearchStrategy[Case]:
+    """A context that begins with ids that are nowhere."""
+    return found(subject).map(lambda case: {**case, "context": [3, *Query.of(case).context[-2:]]})
 
 
 def widened(subject: Description) -> st.SearchStrategy[Case]:

@@ -185,8 +185,16 @@ def test_heaviest(trial: Trial, case: Case) -> None:
         raise Violation(told, _table(found, query, {*heavier, *nodes}), kind="heaviest")
 
 
-@prop("RTR-010", "Where no suffix of n_min to n_max ids is found, the result is empty: no id is made up.", source=SEARCH + "R10; B229", guards="support",
-      after=("RTR-002",), first=corpora.unmatched, cases=corpora.lost, limit=20)  # fmt: skip
+@prop("RTR-010", "Ids of the context that are nowhere in the corpus are no error: what comes behind them is looked for.", source=SEARCH + "R13",
+      guards="position", after=("RTR-005",), first=corpora.unseen, cases=corpora.behind_unseen, limit=10)  # fmt: skip
+def test_unseen_ids(trial: Trial, case: Case) -> None:
+    query, found = Query.of(case), _found(trial, case)
+    if query.matched and _looks_at_all(trial, query) and (differ := _nodes(trial, found) ^ query.weights.keys()):
+        raise Violation("An id that is nowhere in the corpus changes what is found behind it.", _table(found, query, differ), kind="unseen")
+
+
+@prop("RTR-011", "Where no suffix of n_min to n_max ids is found, the result is empty: no id is made up.", source=SEARCH + "R10; B229", guards="support",
+      after=("RTR-002", "RTR-010"), first=corpora.unmatched, cases=corpora.lost, limit=20)  # fmt: skip
 def test_nothing_found(trial: Trial, case: Case) -> None:
     query, found = Query.of(case), _found(trial, case)
     if found and not query.matched:
@@ -194,8 +202,8 @@ def test_nothing_found(trial: Trial, case: Case) -> None:
         raise Violation(told, _table(found, query, dict(found)), kind="made up")
 
 
-@prop("RTR-011", "Ids beyond 16 bits come back as they are, and are not taken for others.", source="2311.08252; theory R14; B228", guards="support",
-      after=("RTR-005",), first=corpora.wide, cases=corpora.widened, limit=10)  # fmt: skip
+@prop("RTR-012", "Ids beyond 16 bits come back as they are, and are not taken for others.", source="2311.08252; theory R14; B228", guards="support",
+      after=("RTR-005", "RTR-011"), first=corpora.wide, cases=corpora.widened, limit=10)  # fmt: skip
 def test_wide_ids(trial: Trial, case: Case) -> None:
     query, found = Query.of(case), _found(trial, case)
     nodes = _nodes(trial, found)
@@ -203,7 +211,7 @@ def test_wide_ids(trial: Trial, case: Case) -> None:
         raise Violation("Ids beyond 16 bits are lost, or taken for others.", _table(found, query, nodes ^ query.weights.keys()), kind="width")
 
 
-@prop("RTR-012", "All occurrences count, however many there are, unless a cap is declared.", source=TREE + "R4 and its list of deviations, i", guards="position",
+@prop("RTR-013", "All occurrences count, however many there are, unless a cap is declared.", source=TREE + "R4 and its list of deviations, i", guards="position",
       after=("RTR-006", "RTR-009"), first=corpora.many, applies=has_no_cap)  # fmt: skip
 def test_all_occurrences(trial: Trial, case: Case) -> None:
     query, found = Query.of(case), _found(trial, case)
@@ -213,7 +221,7 @@ def test_all_occurrences(trial: Trial, case: Case) -> None:
         raise Violation(told, _table(found, query, query.weights), kind="capped")
 
 
-@prop("RTR-013", "Equal arguments give equal candidates, ties at the budget too, whatever was searched between.", source="theory R9; contracts, E",
+@prop("RTR-014", "Equal arguments give equal candidates, ties at the budget too, whatever was searched between.", source="theory R9; contracts, E",
       guards="position", after=("RTR-001",), first=corpora.tight, cases=corpora.pressed, limit=15)  # fmt: skip
 def test_repeatable(trial: Trial, case: Case) -> None:
     query = Query.of(case)

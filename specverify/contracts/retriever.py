@@ -100,7 +100,7 @@ CONTRACT = Contract(
     random=False,
     check=_check,
     outcome=_outcome,
-    smoke={"corpus": [[1, 2, 3], [2, 3]], "context": [0, 2], "n_min": 1, "n_max": 2, "m": 2, "budget": 4},
+    smoke={"corpus": [[1, 2, 3], [2, 3]], "context": [1, 2], "n_min": 1, "n_max": 2, "m": 2, "budget": 4},
     conventions={
         "weights": Convention("whether weights are numbers of occurrences, or not told", ("counts", "none")),
         "prefixes": Convention("whether each beginning of a candidate is a candidate, or the longest are returned alone", ("closed", "leaves")),

@@ -168,7 +168,7 @@ _TABLE = (
     Fault("documents-joined", "RETRIEVAL", "retriever", ("B230",), "Joins documents without a separator.", ("RTR-002",)),
     Fault("shortest-match", "RETRIEVAL", "retriever", ("theory R2",), "Matches the shortest suffix instead of the longest.", ("RTR-003",)),
     Fault("n-max-ignored", "RETRIEVAL", "retriever", ("theory R2",), "Matches suffixes longer than n_max.", ("RTR-003",)),
-    Fault("n-min-ignored", "RETRIEVAL", "retriever", ("theory 1e, v",), "Matches suffixes shorter than n_min.", ("RTR-010",)),
+    Fault("n-min-ignored", "RETRIEVAL", "retriever", ("theory 1e, v",), "Matches suffixes shorter than n_min.", ("RTR-011",)),
     Fault(
         "end-of-a-document-matches",
         "RETRIEVAL",
@@ -180,15 +180,16 @@ _TABLE = (
     Fault("continuation-one-long", "RETRIEVAL", "retriever", ("theory R5",), "Returns continuations of m + 1 ids.", ("RTR-005",)),
     Fault("continuation-one-short", "RETRIEVAL", "retriever", ("theory R5",), "Returns continuations of m - 1 ids.", ("RTR-005",)),
     Fault("weights-of-a-sample", "RETRIEVAL", "retriever", ("theory R4",), "Weighs by every second occurrence.", ("RTR-006",)),
-    Fault("overlaps-skipped", "RETRIEVAL", "retriever", ("theory R4",), "Looks for the next occurrence behind the last one.", ("RTR-006",)),
+    Fault("overlaps-skipped", "RETRIEVAL", "retriever", ("theory R4",), "Looks for the next occurrence behind the last one.", ("RTR-006", "RTR-003")),
     Fault("ties-not-cut", "RETRIEVAL", "retriever", ("B226",), "Keeps all that are as heavy as the last that fits.", ("RTR-007",)),
     Fault("deeper-before-shallower", "RETRIEVAL", "retriever", ("theory R6",), "Keeps the longer of equally heavy beginnings.", ("RTR-008",)),
     Fault("longest-paths-dropped", "RETRIEVAL", "retriever", ("theory 1e, iii",), "Drops the longest paths until the budget holds the rest.", ("RTR-009",)),
     Fault("lightest-kept", "RETRIEVAL", "retriever", ("theory R8",), "Keeps the lightest.", ("RTR-009",)),
-    Fault("guess-where-nothing-is-found", "RETRIEVAL", "retriever", ("B229",), "Proposes token 100 where nothing is found.", ("RTR-010",)),
-    Fault("ids-in-16-bits", "RETRIEVAL", "retriever", ("B228",), "Keeps ids modulo 65,536.", ("RTR-011",)),
-    Fault("first-hits-of-the-sorted", "RETRIEVAL", "retriever", ("theory 1e, i",), "Looks at the first 5,000 hits in the order of suffixes.", ("RTR-012",)),
-    Fault("ties-by-a-random-hash", "RNG", "retriever", ("theory 1e, ii",), "Breaks ties by a hash of another seed in each call.", ("RTR-013",)),
+    Fault("unseen-id-raises", "RETRIEVAL", "retriever", ("theory R13",), "Fails on an id that its datastore has not.", ("RTR-010",)),
+    Fault("guess-where-nothing-is-found", "RETRIEVAL", "retriever", ("B229",), "Proposes token 100 where nothing is found.", ("RTR-011",)),
+    Fault("ids-in-16-bits", "RETRIEVAL", "retriever", ("B228",), "Keeps ids modulo 65,536.", ("RTR-012",)),
+    Fault("first-hits-of-the-sorted", "RETRIEVAL", "retriever", ("theory 1e, i",), "Looks at the first 5,000 hits in the order of suffixes.", ("RTR-013",)),
+    Fault("ties-by-a-random-hash", "RNG", "retriever", ("theory 1e, ii",), "Breaks ties by a hash of another seed in each call.", ("RTR-014",)),
 )
 
 FAULTS: dict[str, Fault] = {row.name: row for row in _TABLE}

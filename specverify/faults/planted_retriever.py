@@ -137,6 +137,14 @@ def lightest_kept(corpus: Rows, context: list[int], n_min: int, n_max: int, m: i
     return list(kept.items())
 
 
+@sv.subject("retriever", name="unseen-id-raises")
+def unseen_id_raises(corpus: Rows, context: list[int], n_min: int, n_max: int, m: int, budget: int) -> Found:
+    known = {token: i for i, token in enumerate(sorted({token for row in corpus for token in row}))}
+    names = list(known)
+    found = _right([[known[token] for token in row] for row in corpus], [known[token] for token in context], n_min, n_max, m, budget)
+    return [(tuple(names[i] for i in ids), weight) for ids, weight in found]
+
+
 @sv.subject("retriever", name="guess-where-nothing-is-found")
 def guess_where_nothing_is_found(corpus: Rows, context: list[int], n_min: int, n_max: int, m: int, budget: int) -> Found:
     return _right(corpus, context, n_min, n_max, m, budget) or [((GUESS,), 1)]

@@ -37,7 +37,7 @@ def test_what_ties_leave_free_is_not_required() -> None:
     assert beginnings([(1, 2), (1,)]) == {(1,), (1, 2)}
 
 
-@pytest.mark.parametrize("strategy", [corpora.found, corpora.pressed, corpora.lost, corpora.widened, corpora.ended])
+@pytest.mark.parametrize("strategy", [corpora.found, corpora.pressed, corpora.lost, corpora.widened, corpora.ended, corpora.behind_unseen])
 def test_searched_cases_are_lawful_and_small(strategy: st.SearchStrategy) -> None:
     @settings(max_examples=30, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(strategy(ANYBODY))
@@ -53,6 +53,7 @@ def test_first_cases_are_lawful_and_meet_what_they_are_for() -> None:
     groups = {name: [Query.of(case) for case in getattr(corpora, name)(ANYBODY)] for name in ("plain", "tight", "at_the_end", "unmatched", "wide", "many")}
     assert all(query.matched for name, queries in groups.items() for query in queries if name != "unmatched")
     assert not any(query.matched for query in groups["unmatched"])
+    assert [bool(query.matched) for query in map(Query.of, corpora.unseen(ANYBODY))] == [True, False, True, False]
     assert all(query.ended for query in groups["at_the_end"])
     assert all(len(query.weights) > query.budget for query in groups["tight"])
     assert len(groups["many"][0].continuations) > 5_000
