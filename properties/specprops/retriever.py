@@ -176,12 +176,13 @@ def test_heaviest(trial: Trial, case: Case) -> None:
     if not nodes:
         raise Violation("Something is found, and nothing is kept.", _table(found, query, weights), kind="nothing kept")
     if missing := query.required - nodes:
-        heaviest = max(missing, key=weights.__getitem__)
+        heaviest = min(missing, key=lambda ids: (-weights[ids], len(ids), ids))
         told = f"{_show(heaviest)} with {weights[heaviest]} occurrences is left out, though all that are as heavy fit into the budget of {query.budget}."
         raise Violation(told, _table(found, query, missing | nodes), kind="heaviest")
     lightest = min((weights[ids] for ids in nodes & weights.keys()), default=0)
     if heavier := [ids for ids in weights.keys() - nodes if weights[ids] > lightest]:
-        told = f"{_show(heavier[0])} with {weights[heavier[0]]} occurrences is left out, and one with {lightest} is kept."
+        heaviest = min(heavier, key=lambda ids: (-weights[ids], len(ids), ids))
+        told = f"{_show(heaviest)} with {weights[heaviest]} occurrences is left out, and one with {lightest} is kept."
         raise Violation(told, _table(found, query, {*heavier, *nodes}), kind="heaviest")
 
 
@@ -217,7 +218,7 @@ def test_all_occurrences(trial: Trial, case: Case) -> None:
     query, found = Query.of(case), _found(trial, case)
     miscounted = tells_weights(trial.subject) is None and any(weight != query.weights[ids] for ids, weight in found)
     if miscounted or _nodes(trial, found) != query.required:
-        told = f"Of {len(query.continuations):,} occurrences some do not count. A subject that looks at so many at most declares them as its cap."
+        told = f"Of {len(query.continuations):,} occurrences some do not count. A subject that looks at no more than a number of them declares that as its cap."
         raise Violation(told, _table(found, query, query.weights), kind="capped")
 
 
