@@ -15,7 +15,7 @@ from specverify.faults import FAULTS
 from specverify.faults.catalogue import Fault
 
 ROOT = Path(__file__).resolve().parents[1]
-TWINS = (ROOT / "tests" / "twins", ROOT / "tests" / "twins" / "pieces")
+TWINS = tuple(ROOT / "tests" / "twins" / folder for folder in (".", "pieces", "retrievers"))
 
 
 def audit(*arguments: str) -> list[Record]:

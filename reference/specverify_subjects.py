@@ -1,9 +1,13 @@
 """The reference as specverify's subjects: it is audited like anybody's code."""
 
+import itertools
+import tempfile
+
 import torch
 
 import specref
 import specverify as sv
+from specref.rest import Rest, build
 from specref.rules import Block, DeterministicDraft, Greedy, SampleAndMatch
 from specref.warp import GREEDY
 
@@ -37,3 +41,11 @@ def deterministic_draft(p, draft, generator):
 @sv.subject("verify_chain_greedy", dtypes=DTYPES)
 def greedy(logits, draft):
     return specref.verify_chain(GREEDY(logits), None, draft, torch.Generator(), Greedy())
+
+
+@sv.subject("retriever", refuses=True)
+def retriever(corpus, context, n_min, n_max, m, budget):
+    """REST, its datastore built anew on disk."""
+    vocabulary = 1 + max(itertools.chain(context, *corpus))
+    with tempfile.TemporaryDirectory() as folder, build(folder, corpus, vocabulary) as store:
+        return Rest(store, n_max, n_min, m, budget).retrieve(context).prefixes

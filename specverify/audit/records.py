@@ -14,7 +14,7 @@ from specverify.law import show_probability
 
 FORMAT = 1
 SHOWN_ENTRIES = 64
-"""Entries of an array that are shown as text; the data beside it is whole."""
+"""Entries of an array or a list that are shown as text; the data beside it is whole."""
 
 
 class Header(msgspec.Struct, tag="header", tag_field="kind", frozen=True):
@@ -179,6 +179,8 @@ def show_value(value: object) -> str:
             return _show_nested(value.nested(), dtype)
         case Family(name, seed, dtype, shape):
             return f"{name} rows (seed {seed}), {dtype} of shape {shape}"
+        case list() if len(value) > SHOWN_ENTRIES:
+            return f"{len(value):,} entries"
         case _:
             return repr(value)
 

@@ -10,6 +10,7 @@ from specverify.contracts import (
     positive_part,
     ratio,
     residual,
+    retriever,
     sample,
     seeding,
     verify_chain,
@@ -26,7 +27,7 @@ from specverify.errors import SpecverifyError, unknown
 
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
-    verify_chain, verify_chain_greedy, verify_deterministic_draft,
+    verify_chain, verify_chain_greedy, verify_deterministic_draft, retriever,
 )  # fmt: skip
 
 CONTRACTS: dict[str, Contract] = {module.CONTRACT.name: module.CONTRACT for module in _MODULES}

@@ -1,5 +1,7 @@
 """One textbook implementation per contract, as a maintainer would write it: audits of these must never find anything."""
 
+from collections import Counter
+
 import torch
 
 import specverify as sv
@@ -29,3 +31,13 @@ def verify_chain(p, q, draft):
         if torch.rand(()) * q[n, token] >= p[n, token]:
             return [*draft[:n].tolist(), int(torch.multinomial((p[n] - q[n]).clamp(min=0), 1))]
     return [*draft.tolist(), int(torch.multinomial(p[-1], 1))]
+
+
+@sv.subject("retriever")
+def retriever(corpus, context, n_min, n_max, m, budget):
+    for n in range(min(n_max, len(context)), n_min - 1, -1):
+        found = [row[i : i + m] for row in corpus for i in range(n, len(row)) if row[i - n : i] == context[-n:]]
+        if found:
+            counts = Counter(tuple(ids[: k + 1]) for ids in found for k in range(len(ids)))
+            return sorted(counts.items(), key=lambda one: (-one[1], len(one[0]), one[0]))[:budget]
+    return []

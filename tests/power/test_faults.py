@@ -11,18 +11,22 @@ from specverify.faults import FAULTS
 from specverify.faults.catalogue import Fault
 from specverify.subjects.declare import DECLARED
 
-QUICK = ("residual-from-p", "reused-uniform", "reseeds-itself", "accepts-at-zero")
-"""Of the thirteen faults of a verify step, one for each way to be found; all of them: -m slow, or `python -m benchmarks.faults`."""
+QUICK = {
+    "verify_chain": ("residual-from-p", "reused-uniform", "reseeds-itself", "accepts-at-zero"),
+    "retriever": ("documents-joined", "longest-paths-dropped", "guess-where-nothing-is-found", "ids-in-16-bits", "first-hits-of-the-sorted"),
+}
+"""Of contracts with many faults: of a verify step one for each way to be found, of a retriever those of the released code; all: -m slow, or `python -m benchmarks.faults`."""
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_every_planted_fault_is_found(audit: Callable, contract: str) -> None:
-    _all_found(audit, [fault for fault in FAULTS.values() if fault.contract == contract and (contract != "verify_chain" or fault.name in QUICK)])
+    _all_found(audit, [fault for fault in FAULTS.values() if fault.contract == contract and fault.name in QUICK.get(contract, FAULTS)])
 
 
 @pytest.mark.slow
-def test_every_planted_fault_of_a_step_is_found(audit: Callable) -> None:
-    _all_found(audit, [fault for fault in FAULTS.values() if fault.contract == "verify_chain"])
+@pytest.mark.parametrize("contract", QUICK)
+def test_all_of_many_planted_faults_are_found(audit: Callable, contract: str) -> None:
+    _all_found(audit, [fault for fault in FAULTS.values() if fault.contract == contract])
 
 
 def _all_found(audit: Callable, mine: list[Fault]) -> None:

@@ -7,6 +7,7 @@ from specverify.errors import SpecverifyError
 
 ROW = array("float32", (2,), (0.5, 0.5))
 STEP = dict(CONTRACTS["verify_chain"].smoke)
+SEARCH = dict(CONTRACTS["retriever"].smoke)
 
 BAD_CASES = [
     ("positive_part", {"x": [1.0]}, "floating-point array"),
@@ -42,6 +43,11 @@ BAD_CASES += [
     ("seeding", {"seed": 1, "draw": ["torch", "torch"]}, "different names"),
     ("seeding", {"seed": 1, "draw": []}, "different names"),
     ("helper", {"n": 1}, "it takes , not n"),
+    ("retriever", {**SEARCH, "corpus": [1, 2]}, "corpus must be"),
+    ("retriever", {**SEARCH, "corpus": [[-1]]}, "corpus must be"),
+    ("retriever", {**SEARCH, "context": [2**31]}, "context must be"),
+    ("retriever", {**SEARCH, "m": 0}, "of at least 1"),
+    ("retriever", {**SEARCH, "n_min": 3}, "n_min at most n_max"),
 ]
 
 DRAWN = [["torch", [1, 2, 3, 4]], ["numpy", [5, 6, 7, 8]], ["random", [9, 10, 11, 12]]]
@@ -88,6 +94,15 @@ BAD_RESULTS = [
     ("verify_chain", [], "0 tokens"),
     ("verify_chain", [0, 1, 1], "3 tokens"),
     ("verify_chain", [-1], "outside"),
+    ("retriever", None, None),
+    ("retriever", [], None),
+    ("retriever", array("int64", (0, 3), ()), None),
+    ("retriever", 3, "no list of"),
+    ("retriever", Opaque("<set>"), "no list of"),
+    ("retriever", [3], "no pair"),
+    ("retriever", [[[3], 1, 2]], "3 parts"),
+    ("retriever", [[[3, True], 1]], "among the ids of a candidate is bool"),
+    ("retriever", array("float32", (1, 2), (3, 1)), "no list of"),
 ]
 
 
@@ -111,6 +126,23 @@ def test_results(name: str, result: object, sentence: str | None) -> None:
     else:
         with pytest.raises(Malformed, match=sentence):
             told.outcome(told.smoke, result)
+
+
+def test_a_candidate_comes_in_many_forms() -> None:
+    """Pairs, bare ids, arrays; a weight that is no number is none."""
+    outcome = CONTRACTS["retriever"].outcome
+    found = [
+        [[3, 4], 2],
+        [array("int32", (1,), (3,)), array("int64", (1,), (2,))],
+        [5, 6],
+        array("int64", (2,), (7, 8)),
+        [[9], 2.0],
+        [[1], 0.5],
+        [[2], None],
+        [],
+    ]
+    right = (((3, 4), 2), ((3,), 2), ((5, 6), None), ((7, 8), None), ((9,), 2), ((1,), 0.5), ((2,), None), ((), None))
+    assert outcome({}, found) == right
 
 
 def test_an_unknown_contract_names_the_nearest() -> None:
