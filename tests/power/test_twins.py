@@ -10,7 +10,7 @@ import pytest
 
 TWINS = Path(__file__).resolve().parents[1] / "twins"
 REFERENCE = TWINS.parents[1] / "reference"
-TEMPTING = ("pos_in_place_undeclared", "pad_remembers", "smp_tokens_ahead", "chn_coins_ahead", "chn_block", "chn_sample_and_match_undeclared")
+TEMPTING = ("pos_in_place_undeclared", "pad_remembers", "smp_tokens_ahead", "chn_coins_ahead", "chn_block")
 """One of each temptation that once led to a false alarm of ours, or could."""
 OF_THE_PIECES = ("res_", "wrp_temperature_last", "flt_", "sed_", "hlp_")
 """Starts of names: a share of the twins of the pieces that is quick."""
