@@ -13,13 +13,13 @@ from specverify.subjects.declare import DECLARED
 
 QUICK = {
     "positive_part": ("softmax-residual", "floor-in-residual", "batch-normaliser"),
-    "sample": ("token-zero-raises", "shared-row-uniform", "reseeded-every-call"),
+    "sample": ("token-zero-raises", "reseeded-every-call"),
     "warp": ("kept-not-renormalised", "top-p-of-the-tail", "filters-in-another-order"),
     "filter_logits": ("top-k-one-short", "top-p-not-unsorted", "top-p-forgotten-with-top-k"),
-    "verify_chain": ("residual-from-p", "reused-uniform", "reseeds-itself", "accepts-at-zero"),
+    "verify_chain": ("residual-from-p", "reused-uniform", "reseeds-itself"),
     "retriever": ("documents-joined", "longest-paths-dropped", "guess-where-nothing-is-found", "ids-in-16-bits", "first-hits-of-the-sorted"),
 }
-"""Of contracts with many faults: of a verify step one for each way to be found, of a retriever those of the released code, of the others three; all: -m slow, or `python -m benchmarks.faults`."""
+"""Of contracts with many faults: of a verify step one for each way to be found (those of the grid have a test of their own), of a retriever those of the released code, of the others some; all: -m slow, or `python -m benchmarks.faults`."""
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)

@@ -12,7 +12,7 @@ TWINS = Path(__file__).resolve().parents[1] / "twins"
 REFERENCE = TWINS.parents[1] / "reference"
 TEMPTING = ("pos_in_place_undeclared", "pad_remembers", "smp_tokens_ahead", "chn_coins_ahead", "chn_block")
 """One of each temptation that once led to a false alarm of ours, or could."""
-OF_THE_PIECES = ("res_", "wrp_temperature_last", "flt_", "sed_", "hlp_")
+OF_THE_PIECES = ("res_", "wrp_temperature_last", "flt_", "sed_")
 """Starts of names: a share of the twins of the pieces that is quick."""
 RETRIEVERS = ("rtr_longest_paths", "rtr_capped", "rtr_ties_drawn_once")
 """A convention each, and ties in an order of their own."""

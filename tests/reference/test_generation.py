@@ -181,7 +181,7 @@ def test_a_draft_that_tells_another_q_is_seen() -> None:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("name", DRAFTERS)
 def test_greedy_decoding_is_the_targets_own(name: str, dtype: torch.dtype) -> None:
-    for seed in range(6):
+    for seed in range(3):
         target = table(seed, 5, dtype)
         plain = autoregressive(target, PROMPT, torch.Generator(), max_new_tokens=20, sampling=GREEDY).tokens
         for gamma, rule in ((1, None), (3, None), (4, Greedy())):

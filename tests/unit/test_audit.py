@@ -142,7 +142,7 @@ def test_usage_errors_are_one_sentence_and_leave_nothing(audit: Callable, tmp_pa
 
 
 def test_the_verdict_does_not_depend_on_the_number_of_processes(audit: Callable, project: Callable, tmp_path: Path) -> None:
-    names = ("fault:pad-in-front", "fault:pad-one-short", "fault:max-as-normaliser")
+    names = ("fault:pad-in-front", "fault:max-as-normaliser")
     found = []
     for processes in ("1", "3"):
         done = audit(*names, "-n", processes)
