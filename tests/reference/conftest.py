@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+torch.set_num_threads(1)  # the tensors are small, and pytest-xdist has the cores
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--device", default="cpu", help="device of the reference's tests, such as cuda")
