@@ -18,6 +18,7 @@ import torch
 from torch import Generator, Tensor
 
 from benchmarks.speculation import first_layers
+from specref.efficiency import expected_tokens
 from specref.generation.drafters import ModelDrafter, ngrams
 from specref.generation.loop import Generation, autoregressive, speculative
 from specref.generation.trace import Trace
@@ -85,7 +86,7 @@ def theirs(model: Any, prompt: list[int], new: int, **more: Any) -> Run:
 
 def closed_form(trace: Trace) -> float:
     """Tokens per call by Equation 1 of 2211.17192, for the measured acceptance rate and the lengths that were drafted (0 in a round without a match)."""
-    return sum(sum(trace.acceptance**i for i in range(len(one.drafted) + 1)) for one in trace.rounds) / len(trace.rounds)
+    return sum(expected_tokens(trace.acceptance, len(one.drafted)) for one in trace.rounds) / len(trace.rounds)
 
 
 def margin(model: Any, prompt: list[int], one: list[int], other: list[int]) -> str:

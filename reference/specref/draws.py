@@ -32,6 +32,20 @@ def uniforms(counts: Sequence[int], generators: Generators, device: torch.device
     return drawn
 
 
+def coins_and_last(lengths: Sequence[int], ends: Tensor, width: int, generators: Generators) -> tuple[Tensor, Tensor]:
+    """The uniforms of one verification: one for each drafted token, (B, width), and the one that draws the emitted token, (B,).
+
+    Args:
+        lengths: drafted tokens of each row, as the host knows them.
+        ends: the same on the device, (B,) int64.
+        width: the most drafted tokens of a row.
+        generators: where they come from.
+    """
+    drawn = uniforms([length + 1 for length in lengths], generators, ends.device)
+    drawn = torch.nn.functional.pad(drawn, (0, width + 1 - drawn.shape[1])) if drawn.shape[1] <= width else drawn
+    return drawn[:, :width], drawn.gather(1, ends[:, None])[:, 0]
+
+
 def check_generators(generators: Generators, rows: int) -> None:
     """Refuse a number of generators that fits no batch of so many rows."""
     if not isinstance(generators, Generator) and len(generators) != rows:

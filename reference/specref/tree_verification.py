@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from specref._rows import check_device, check_rows, check_tokens, ignoring
-from specref.draws import Generators, check_generators, uniforms
+from specref.draws import Generators, check_generators, coins_and_last
 from specref.rules.tree_verdict import TreeRound, TreeRule, TreeVerdict
 from specref.trees import NONE, Trees
 
@@ -35,10 +35,9 @@ def verify_tree(rule: TreeRule, p: Tensor, q: Tensor | None, trees: Trees, gener
     rows, nodes = trees.tokens.shape
     if check:
         _check_values(p, q if rule.needs_q else None, trees)
-    counts = [nodes + 1] * rows if isinstance(generator, torch.Generator) else [int(n) + 1 for n in trees.sizes]
-    drawn = uniforms(counts, generator, p.device)
-    drawn = torch.nn.functional.pad(drawn, (0, nodes + 1 - drawn.shape[1]))
-    return rule(TreeRound(p, q if rule.needs_q else None, trees, drawn[:, :nodes], drawn.gather(1, trees.sizes[:, None])[:, 0]))
+    known = [nodes] * rows if isinstance(generator, torch.Generator) else trees.sizes.tolist()
+    coins, last = coins_and_last(known, trees.sizes, nodes, generator)
+    return rule(TreeRound(p, q if rule.needs_q else None, trees, coins, last))
 
 
 def _check_shapes(rule: TreeRule, p: Tensor, q: Tensor | None, trees: Trees) -> None:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from specref._rows import check_device, check_rows, check_tokens, ignoring
-from specref.draws import Generators, check_generators, uniforms
+from specref.draws import Generators, check_generators, coins_and_last
 from specref.rules import Round, Verdict, VerificationRule
 
 
@@ -38,11 +38,9 @@ def verify(
     ends = torch.full((rows,), gamma, device=draft.device) if lengths is None else lengths.long()
     if check:
         _check_values(p, q, draft, ends)
-    counts = [gamma + 1] * rows if isinstance(generator, torch.Generator) else [int(n) + 1 for n in ends]
-    drawn = uniforms(counts, generator, p.device)
-    drawn = torch.nn.functional.pad(drawn, (0, gamma + 1 - drawn.shape[1])) if drawn.shape[1] <= gamma else drawn
-    last = drawn[:, gamma] if lengths is None else drawn.gather(1, ends[:, None])[:, 0]
-    return rule(Round(p, q if rule.needs_q else None, draft.long(), ends, drawn[:, :gamma], last))
+    known = [gamma] * rows if lengths is None or isinstance(generator, torch.Generator) else lengths.tolist()
+    coins, last = coins_and_last(known, ends, gamma, generator)
+    return rule(Round(p, q if rule.needs_q else None, draft.long(), ends, coins, last))
 
 
 def _check_shapes(rule: VerificationRule, p: Tensor, q: Tensor | None, draft: Tensor, lengths: Tensor | None) -> None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 from specref.generation.drafters import common_prefix
+from specref.generation.loop import stop_tokens
 from specref.generation.models import AnyModel, padded
 
 Tokens = tuple[int, ...]
@@ -79,7 +80,7 @@ def beam_search(target: AnyModel, prompt: Sequence[int], *, width: int, max_new_
         ValueError: an empty prompt, numbers out of range.
     """
     _check(prompt, width, width, 0, max_new_tokens)
-    reader, ends, beam = Reader(target), _ends(eos), [Hypothesis(tuple(prompt), 0.0)]
+    reader, ends, beam = Reader(target), stop_tokens(eos), [Hypothesis(tuple(prompt), 0.0)]
     for _ in range(max_new_tokens):
         going = [one for one in beam if not _ended(one, prompt, ends)]
         if not going:
@@ -118,7 +119,7 @@ def speculative_beam_search(
     _check(prompt, width, draft_width, gamma, max_new_tokens)
     if draft.vocabulary != target.vocabulary:
         raise ValueError(f"the draft has a vocabulary of {draft.vocabulary} tokens and the target one of {target.vocabulary}; they must be one")
-    judge, guide, ends, beam, steps = Reader(target), Reader(draft), _ends(eos), [Hypothesis(tuple(prompt), 0.0)], 0
+    judge, guide, ends, beam, steps = Reader(target), Reader(draft), stop_tokens(eos), [Hypothesis(tuple(prompt), 0.0)], 0
     while steps < max_new_tokens and not all(_ended(one, prompt, ends) for one in beam):
         ahead = _ahead(guide, beam, prompt, ends, draft_width, min(gamma, max_new_tokens - steps - 1))
         known = _judged(judge, ahead)
@@ -167,10 +168,6 @@ def _step(beam: Iterable[Hypothesis], rows: dict[Tokens, Tensor], width: int) ->
 
 def _ended(one: Hypothesis, prompt: Sequence[int], ends: frozenset[int]) -> bool:
     return len(one.tokens) > len(prompt) and one.tokens[-1] in ends
-
-
-def _ends(eos: int | Collection[int]) -> frozenset[int]:
-    return frozenset([eos] if isinstance(eos, int) else eos)
 
 
 def _check(prompt: Sequence[int], width: int, draft_width: int, gamma: int, max_new_tokens: int) -> None:

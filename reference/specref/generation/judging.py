@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from torch import Tensor, nn, tensor
+from torch import Tensor, tensor
 
-from specref.draws import Generators, uniforms
+from specref.draws import Generators, coins_and_last
 from specref.generation.drafters import Draft, TreeDraft
 from specref.generation.models import AnyModel, State, padded
 from specref.rules import DeterministicDraft, Round, Standard, TreeRound, TrieSampleAndMatch
@@ -68,9 +68,9 @@ def _judge_chains(by: Judge, state: State, unread: Sequence[Sequence[int]], draf
     rule = by.rule or (Standard() if draft.q is not None else DeterministicDraft())
     _check_rule(rule, q, of="chains")
     ends = tensor(lengths, device=p.device)
-    drawn = uniforms([length + 1 for length in lengths], generators, p.device)
-    tokens, accepted = rule(Round(p, q, draft.tokens[:, :gamma], ends, drawn[:, :gamma], drawn.gather(1, ends[:, None])[:, 0]))
-    return _judged(drafted, lengths, accepted, tokens, drawn)
+    coins, last = coins_and_last(lengths, ends, gamma, generators)
+    tokens, accepted = rule(Round(p, q, draft.tokens[:, :gamma], ends, coins, last))
+    return _judged(drafted, lengths, accepted, tokens, (coins, last))
 
 
 def _judge_trees(by: Judge, state: Any, unread: Sequence[Sequence[int]], draft: TreeDraft, generators: Generators) -> Judged:
@@ -82,18 +82,17 @@ def _judge_trees(by: Judge, state: Any, unread: Sequence[Sequence[int]], draft: 
     p, trees = by.sampling(logits), pack(draft.trees, by.target.device)
     rule = by.rule or TrieSampleAndMatch()
     _check_rule(rule, draft.q, of="trees")
-    drawn = uniforms([len(tree) + 1 for tree in draft.trees], generators, p.device)
-    drawn = nn.functional.pad(drawn, (0, p.shape[1] - drawn.shape[1]))
-    given = TreeRound(p, draft.q, trees, drawn[:, :-1], drawn.gather(1, trees.sizes[:, None])[:, 0])
-    tokens, path, accepted = rule(given)
+    coins, last = coins_and_last(list(map(len, draft.trees)), trees.sizes, p.shape[1] - 1, generators)
+    tokens, path, accepted = rule(TreeRound(p, draft.q, trees, coins, last))
     state.keep([nodes[:count] for nodes, count in zip(path.tolist(), accepted.tolist(), strict=True)])
-    return _judged(drafted, [len(tree.widths) for tree in draft.trees], accepted, tokens, drawn)
+    return _judged(drafted, [len(tree.widths) for tree in draft.trees], accepted, tokens, (coins, last))
 
 
-def _judged(drafted: list[list[int]], depths: list[int], accepted: Tensor, tokens: Tensor, drawn: Tensor) -> Judged:
+def _judged(drafted: list[list[int]], depths: list[int], accepted: Tensor, tokens: Tensor, drawn: tuple[Tensor, Tensor]) -> Judged:
     counts = accepted.tolist()
     emitted = [row[: count + 1] for row, count in zip(tokens.tolist(), counts, strict=True)]
-    return Judged(drafted, depths, counts, emitted, [row[: len(mine) + 1] for row, mine in zip(drawn.tolist(), drafted, strict=True)])
+    told = [[*row[: len(mine)], last] for row, last, mine in zip(drawn[0].tolist(), drawn[1].tolist(), drafted, strict=True)]
+    return Judged(drafted, depths, counts, emitted, told)
 
 
 def _check_rule(rule: Any, q: Tensor | None, *, of: str) -> None:

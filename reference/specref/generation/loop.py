@@ -88,13 +88,15 @@ def speculative(  # noqa: PLR0913  what a generation is, in one place
     Raises:
         ValueError: an empty prompt, tokens out of range, numbers out of range, a draft with another vocabulary, logits that are none.
     """
-    batch = Decoding(
-        target, drafter, prompts, generator, max_new_tokens, gamma, rule, sampling or Sampling(), frozenset([eos] if isinstance(eos, int) else eos)
-    )
-    batch.keep_uniforms = keep_uniforms
+    batch = Decoding(target, drafter, prompts, generator, max_new_tokens, gamma, rule, sampling or Sampling(), stop_tokens(eos), keep_uniforms)
     for _ in batch:
         pass
     return Generation(batch.new, batch.trace)
+
+
+def stop_tokens(eos: int | Collection[int]) -> frozenset[int]:
+    """One token or several, as a set."""
+    return frozenset([eos] if isinstance(eos, int) else eos)
 
 
 @dataclass
