@@ -17,13 +17,13 @@ Generators = Generator | Sequence[Generator]
 """One source for a whole batch, or one for each row."""
 
 
-def uniforms(counts: Sequence[int], generators: Generators, device: torch.device) -> Tensor:
-    """Uniforms on [0, 1) for the rows of a batch, (B, max counts) float64.
+def uniforms(counts: Sequence[int], generators: Generators, device: torch.device, width: int = 0) -> Tensor:
+    """Uniforms on [0, 1) for the rows of a batch, (B, max counts or `width`) float64.
 
     With a generator per row, row b takes `counts[b]` numbers from its own, whatever the other rows take; zeros stand behind them. One generator for all
     draws the whole block at once.
     """
-    width = max(counts, default=0)
+    width = max(width, *counts, 0)
     if isinstance(generators, Generator):
         return torch.rand((len(counts), width), dtype=torch.float64, device=device, generator=generators)
     drawn = torch.zeros((len(counts), width), dtype=torch.float64, device=device)
@@ -32,18 +32,19 @@ def uniforms(counts: Sequence[int], generators: Generators, device: torch.device
     return drawn
 
 
-def coins_and_last(lengths: Sequence[int], ends: Tensor, width: int, generators: Generators) -> tuple[Tensor, Tensor]:
+def coins_and_last(lengths: Tensor, width: int, generators: Generators) -> tuple[Tensor, Tensor]:
     """The uniforms of one verification: one for each drafted token, (B, width), and the one that draws the emitted token, (B,).
 
     Args:
-        lengths: drafted tokens of each row, as the host knows them.
-        ends: the same on the device, (B,) int64.
+        lengths: drafted tokens of each row, (B,) int64.
         width: the most drafted tokens of a row.
-        generators: where they come from.
+        generators: where they come from; a row's own generator gives as many numbers as it needs, which waits for the device.
     """
-    drawn = uniforms([length + 1 for length in lengths], generators, ends.device)
-    drawn = torch.nn.functional.pad(drawn, (0, width + 1 - drawn.shape[1])) if drawn.shape[1] <= width else drawn
-    return drawn[:, :width], drawn.gather(1, ends[:, None])[:, 0]
+    if isinstance(generators, Generator):
+        drawn = torch.rand((len(lengths), width + 1), dtype=torch.float64, device=lengths.device, generator=generators)
+        return drawn[:, :width], drawn[:, width]
+    drawn = uniforms([length + 1 for length in lengths.tolist()], generators, lengths.device, width + 1)
+    return drawn[:, :width], drawn.gather(1, lengths[:, None])[:, 0]
 
 
 def check_generators(generators: Generators, rows: int) -> None:
@@ -65,17 +66,13 @@ def inverse_cdf(weights: Tensor, u: Tensor) -> Tensor:
     Returns:
         Token ids, (...), int64.
     """
-    vocabulary = weights.shape[-1]
-    if vocabulary <= SHORT:
+    if weights.shape[-1] <= SHORT or not u.numel():
         cdf = _cumulative(weights)
         return _first_above(cdf, u * cdf[..., -1])
     cdf = _cumulative(_block_sums(weights))
     goal = u * cdf[..., -1]
     block = _first_above(cdf, goal)
-    before = torch.nn.functional.pad(cdf, (1, 0)).gather(-1, block[..., None])[..., 0]
-    columns = block[..., None] * BLOCK + torch.arange(BLOCK, device=weights.device)
-    inside = weights.gather(-1, columns.clamp(max=vocabulary - 1)) * (columns < vocabulary)
-    return block * BLOCK + _first_above(_cumulative(inside), goal - before)
+    return _inside_of_block(weights, block, goal - _before(cdf, block))
 
 
 def _cumulative(weights: Tensor) -> Tensor:
@@ -86,6 +83,21 @@ def _first_above(cdf: Tensor, goal: Tensor) -> Tensor:
     """The first place whose cumulative weight is above the goal; the last one with weight, if rounding has put the goal beyond it."""
     below_the_end = torch.minimum(goal, torch.nextafter(cdf[..., -1], torch.zeros_like(goal)))
     return torch.searchsorted(cdf, below_the_end[..., None].contiguous(), right=True)[..., 0]
+
+
+def _before(cdf: Tensor, place: Tensor) -> Tensor:
+    """What the weights before a place sum to, 0 before the first."""
+    return cdf.gather(-1, (place - 1).clamp(min=0)[..., None])[..., 0] * (place > 0)
+
+
+def _inside_of_block(weights: Tensor, block: Tensor, goal: Tensor) -> Tensor:
+    """The first token of a block whose cumulative weight, counted from the block's start, is above the goal; BLOCK columns are read, for the last block those at the row's end."""
+    vocabulary = weights.shape[-1]
+    first = (block * BLOCK).clamp(max=vocabulary - BLOCK)
+    rows = torch.arange(block.numel(), device=block.device) * vocabulary + first.flatten()
+    read = weights.reshape(-1).unfold(0, BLOCK, 1).index_select(0, rows).reshape(*block.shape, BLOCK)
+    cdf = _cumulative(read)
+    return first + _first_above(cdf, goal + _before(cdf, block * BLOCK - first))
 
 
 def _block_sums(weights: Tensor) -> Tensor:

@@ -32,11 +32,10 @@ def verify_tree(rule: TreeRule, p: Tensor, q: Tensor | None, trees: Trees, gener
     """
     _check_shapes(rule, p, q, trees)
     check_generators(generator, len(trees.tokens))
-    rows, nodes = trees.tokens.shape
+    nodes = trees.tokens.shape[1]
     if check:
         _check_values(p, q if rule.needs_q else None, trees)
-    known = [nodes] * rows if isinstance(generator, torch.Generator) else trees.sizes.tolist()
-    coins, last = coins_and_last(known, trees.sizes, nodes, generator)
+    coins, last = coins_and_last(trees.sizes, nodes, generator)
     return rule(TreeRound(p, q if rule.needs_q else None, trees, coins, last))
 
 

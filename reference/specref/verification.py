@@ -9,6 +9,9 @@ from specref._rows import check_device, check_rows, check_tokens, ignoring
 from specref.draws import Generators, check_generators, coins_and_last
 from specref.rules import Round, Verdict, VerificationRule
 
+AT_ONCE = 2**19
+"""Entries of a row of p for every batch member that are judged at once on a CPU: what is made of them then stays in its cache."""
+
 
 def verify(
     rule: VerificationRule, p: Tensor, q: Tensor | None, draft: Tensor, generator: Generators, lengths: Tensor | None = None, *, check: bool = True
@@ -38,9 +41,17 @@ def verify(
     ends = torch.full((rows,), gamma, device=draft.device) if lengths is None else lengths.long()
     if check:
         _check_values(p, q, draft, ends)
-    known = [gamma] * rows if lengths is None or isinstance(generator, torch.Generator) else lengths.tolist()
-    coins, last = coins_and_last(known, ends, gamma, generator)
-    return rule(Round(p, q if rule.needs_q else None, draft.long(), ends, coins, last))
+    coins, last = coins_and_last(ends, gamma, generator)
+    return _in_pieces(rule, Round(p, q if rule.needs_q else None, draft.long(), ends, coins, last, whole=lengths is None))
+
+
+def _in_pieces(rule: VerificationRule, given: Round) -> Verdict:
+    """The verdict of a large batch, some thousand rows at a time, since a row's depends on that row alone."""
+    rows, at_once = len(given.draft), max(1, AT_ONCE // given.p.shape[2])
+    if rows <= at_once or given.p.device.type != "cpu":
+        return rule(given)
+    pieces = [rule(given.rows(i, i + at_once)) for i in range(0, rows, at_once)]
+    return Verdict(*map(torch.cat, zip(*pieces, strict=True)))
 
 
 def _check_shapes(rule: VerificationRule, p: Tensor, q: Tensor | None, draft: Tensor, lengths: Tensor | None) -> None:

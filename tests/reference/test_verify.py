@@ -134,6 +134,29 @@ def test_row_of_a_batch_is_the_row_alone(rule) -> None:
 
 
 @every_rule
+def test_whole_drafts_need_no_mask(rule) -> None:
+    """Told that every draft is whole, a rule says what it says when it looks at the lengths."""
+    of = batch(8, 400, 3, 5)
+    of = of._replace(draft=of.draft.clamp(min=0), lengths=torch.full_like(of.lengths, 3))
+    for said, right in zip(call(rule, of._replace(whole=True)), call(rule, of), strict=True):
+        assert torch.equal(said, right)
+
+
+@every_rule
+@pytest.mark.parametrize("ragged", [False, True])
+def test_a_batch_judged_in_pieces_is_the_batch(rule, monkeypatch, *, ragged: bool) -> None:
+    of = batch(9, 50, 3, 5)
+    lengths = of.lengths if ragged else None
+    said = []
+    for at_once in (2**19, 35, 1):  # all, seven rows, one
+        monkeypatch.setattr(specref.verification, "AT_ONCE", at_once)
+        said.append(specref.verify(rule, of.p, of.q, of.draft.clamp(min=0), torch.Generator().manual_seed(1), lengths))
+    for tokens, accepted in said[1:]:
+        assert torch.equal(tokens, said[0].tokens)
+        assert torch.equal(accepted, said[0].accepted)
+
+
+@every_rule
 def test_generator_per_row(rule) -> None:
     """A row's tokens, and what it takes from its generator, depend neither on its neighbours nor on the width of the batch."""
     of = batch(6, 20, 4, 5)

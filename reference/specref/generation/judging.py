@@ -68,7 +68,7 @@ def _judge_chains(by: Judge, state: State, unread: Sequence[Sequence[int]], draf
     rule = by.rule or (Standard() if draft.q is not None else DeterministicDraft())
     _check_rule(rule, q, of="chains")
     ends = tensor(lengths, device=p.device)
-    coins, last = coins_and_last(lengths, ends, gamma, generators)
+    coins, last = coins_and_last(ends, gamma, generators)
     tokens, accepted = rule(Round(p, q, draft.tokens[:, :gamma], ends, coins, last))
     return _judged(drafted, lengths, accepted, tokens, (coins, last))
 
@@ -82,7 +82,7 @@ def _judge_trees(by: Judge, state: Any, unread: Sequence[Sequence[int]], draft: 
     p, trees = by.sampling(logits), pack(draft.trees, by.target.device)
     rule = by.rule or TrieSampleAndMatch()
     _check_rule(rule, draft.q, of="trees")
-    coins, last = coins_and_last(list(map(len, draft.trees)), trees.sizes, p.shape[1] - 1, generators)
+    coins, last = coins_and_last(trees.sizes, p.shape[1] - 1, generators)
     tokens, path, accepted = rule(TreeRound(p, draft.q, trees, coins, last))
     state.keep([nodes[:count] for nodes, count in zip(path.tolist(), accepted.tolist(), strict=True)])
     return _judged(drafted, [len(tree.widths) for tree in draft.trees], accepted, tokens, (coins, last))

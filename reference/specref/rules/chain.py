@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from specref.draws import inverse_cdf
-from specref.rules.verdict import Round, Verdict, leading, product_of, row_at, verdict, wide
+from specref.rules.verdict import Round, Verdict, product_of, row_at, verdict, wide
 
 
 def left_over(given: Round, accepted: Tensor, lenience: float = 1.0, weight: Tensor | None = None) -> Tensor:
@@ -20,11 +20,12 @@ def left_over(given: Round, accepted: Tensor, lenience: float = 1.0, weight: Ten
     p = row_at(given.p, accepted)
     if given.q is None or given.q.shape[1] == 0:
         return p
-    q = row_at(given.q, accepted.clamp(max=given.q.shape[1] - 1)).nan_to_num_(nan=0.0)  # behind a draft anything may stand
+    q = row_at(given.q, accepted.clamp(max=given.q.shape[1] - 1))
+    q = q if given.whole else q.nan_to_num_(nan=0.0)  # behind a draft anything may stand
     kind = torch.promote_types(p.dtype, q.dtype)
-    p, q, stopped = p.to(kind), q.to(kind), (accepted < given.lengths)[:, None].to(kind)
+    p, q, stopped = p.to(kind), q.to(kind), (accepted < given.lengths).to(kind)[:, None]
     scaled = p if weight is None else p * weight[:, None].to(kind)
-    left = torch.addcmul(scaled, q, stopped * lenience, value=-1, out=q).clamp_(min=0)
+    left = torch.addcmul(scaled, q, stopped, value=-lenience, out=q).clamp_(min=0)
     return p_where_nothing_is_left(left, p)
 
 
@@ -65,7 +66,7 @@ class Standard:
 def accept_by_ratio(given: Round, lenience: float) -> Verdict:
     """Accept with min(1, p / (lenience q)); u < p / q is asked without the division, so that q = 0 needs no case of its own."""
     assert given.q is not None
-    n = leading(given.drafted & (given.coins * lenience * given.of_draft(given.q) < given.of_draft(given.p)))
+    n = given.leading(given.coins * given.of_draft(given.q) * lenience < given.of_draft(given.p))
     return verdict(given, n, inverse_cdf(left_over(given, n, lenience), given.last))
 
 
@@ -83,7 +84,7 @@ class DeterministicDraft:
 
     def __call__(self, given: Round) -> Verdict:
         """One verification; rows of q are not read."""
-        n = leading(given.drafted & (given.coins < given.of_draft(given.p)))
+        n = given.leading(given.coins < given.of_draft(given.p))
         return verdict(given, n, inverse_cdf(_without_the_refused(given, n), given.last))
 
     def expected_accepted(self, p: Tensor, q: Tensor) -> Tensor:
@@ -117,7 +118,7 @@ class SampleAndMatch:
         places = torch.arange(given.p.shape[1], device=given.p.device)
         u = torch.where(places == given.lengths[:, None], given.last[:, None], torch.nn.functional.pad(given.coins, (0, 1)))
         own = torch.stack([inverse_cdf(wide(rows), mine) for rows, mine in zip(given.p.unbind(1), u.unbind(1), strict=True)], 1)
-        n = leading(given.drafted & (own[:, :-1] == given.draft))
+        n = given.leading(own[:, :-1] == given.draft)
         return verdict(given, n, own.gather(1, n[:, None])[:, 0])
 
     def expected_accepted(self, p: Tensor, q: Tensor) -> Tensor:
@@ -139,7 +140,7 @@ class Greedy:
     def __call__(self, given: Round) -> Verdict:
         """One verification; no uniform is used."""
         best = given.p.argmax(-1)
-        n = leading(given.drafted & (best[:, :-1] == given.draft))
+        n = given.leading(best[:, :-1] == given.draft)
         return verdict(given, n, best.gather(1, n[:, None])[:, 0])
 
     def expected_accepted(self, p: Tensor, q: Tensor) -> Tensor:

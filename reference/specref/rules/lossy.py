@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from specref.rules.chain import accept_by_ratio
-from specref.rules.verdict import Round, Verdict, leading, product_of, row_at, verdict, wide
+from specref.rules.verdict import Round, Verdict, product_of, row_at, verdict, wide
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Typical:
     def __call__(self, given: Round) -> Verdict:
         """One verification."""
         gamma = given.draft.shape[1]
-        n = leading(given.drafted & (given.of_draft(given.p) > self._threshold(given.p[:, :gamma])))
+        n = given.leading(given.of_draft(given.p) > self._threshold(given.p[:, :gamma]))
         return verdict(given, n, row_at(given.p, n).argmax(-1))
 
     def _threshold(self, p: Tensor) -> Tensor:

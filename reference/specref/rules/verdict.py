@@ -33,6 +33,7 @@ class Round(NamedTuple):
         lengths: (B,) int64, how many draft tokens each row has; its last row of p is number lengths[b].
         coins: (B, gamma) float64, a uniform on [0, 1) for each draft token.
         last: (B,) float64, the uniform that draws the emitted token.
+        whole: whether every row has gamma draft tokens, so that nothing need be masked.
     """
 
     p: Tensor
@@ -41,16 +42,27 @@ class Round(NamedTuple):
     lengths: Tensor
     coins: Tensor
     last: Tensor
+    whole: bool = False
+
+    def rows(self, first: int, end: int) -> Round:
+        """A part of the batch."""
+        part = slice(first, end)
+        q = None if self.q is None else self.q[part]
+        return Round(self.p[part], q, self.draft[part], self.lengths[part], self.coins[part], self.last[part], self.whole)
 
     @property
     def drafted(self) -> Tensor:
         """Which places hold draft tokens, (B, gamma)."""
         return torch.arange(self.draft.shape[1], device=self.draft.device) < self.lengths[:, None]
 
+    def leading(self, accepted: Tensor) -> Tensor:
+        """How many draft tokens come before the first that is not accepted, (B, gamma) truth values to (B,)."""
+        return leading(accepted if self.whole else accepted & self.drafted)
+
     def of_draft(self, rows: Tensor) -> Tensor:
         """The entries of the draft tokens in rows, (B, at least gamma, V) to (B, gamma) float64."""
         tokens = self.draft.clamp(0, rows.shape[-1] - 1)[..., None]
-        return rows[:, : self.draft.shape[1]].gather(-1, tokens)[..., 0].double()
+        return rows.gather(-1, tokens)[..., 0].double()
 
 
 class VerificationRule(Protocol):
