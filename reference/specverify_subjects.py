@@ -8,14 +8,19 @@ import torch
 import specref
 import specverify as sv
 from specref.rest import Rest, build
-from specref.rules import Block, DeterministicDraft, Greedy, SampleAndMatch
+from specref.rules import Block, DeterministicDraft, Greedy, SampleAndMatch, Standard
 from specref.warp import GREEDY
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 sv.subject("sample", dtypes=DTYPES, batch=True, seed="generator", refuses=True)(specref.sample)
 sv.subject("residual", dtypes=DTYPES, batch=True, refuses=True)(specref.residual)
-sv.subject("verify_chain", rule="standard", dtypes=DTYPES, seed="generator", refuses=True)(specref.verify_chain)
+
+
+@sv.subject("verify_chain", rule="standard", dtypes=DTYPES, seed="generator", refuses=True, batch=True)
+def verify_chain(p, q, draft, generator):
+    """One chain, or a batch of them."""
+    return specref.verify(Standard(), p, q, draft, generator) if draft.dim() == 2 else specref.verify_chain(p, q, draft, generator)  # noqa: PLR2004
 
 
 @sv.subject("warp", dtypes=DTYPES, batch=True)

@@ -112,6 +112,11 @@ def wide(subject: Description) -> tuple[str, ...]:
     return tuple(dtype for dtype in subject.dtypes if dtype in ("float32", "float64"))
 
 
+def needs_batches(subject: Description) -> str | None:
+    """Why no certificate is drawn: a million single calls take minutes, a few batches of copies a second."""
+    return needs_wide(subject) if subject.batch else "no batches are declared; a certificate needs a million draws, which single calls take minutes for"
+
+
 def needs_wide(subject: Description) -> str | None:
     """Why a law is not judged: half precision rounds by more than the test's resolution, lawfully."""
     return None if wide(subject) else f"laws are judged in float32 and float64, and {', '.join(subject.dtypes)} is declared"

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from specprops.violation import NoAnswer, Row, Violation
-from specverify import observe
+from specverify import observe, stats
+from specverify.audit.records import Certificate
 from specverify.contracts import Case, digest
 from specverify.law import Law, Outcome, show_outcome, show_probability
 from specverify.observe import Exactly, Observed, Question, Unobserved, stream_key
@@ -46,6 +47,7 @@ class Trial:
         self.remark = ""
         self.last: Observed | None = None
         self.explored: tuple[Case, Question] | None = None
+        self.certificate: Certificate | None = None
 
     @property
     def subject(self) -> Description:
@@ -72,6 +74,19 @@ class Trial:
     def law(self, case: Case, right: Law, project: Callable[[Outcome], Outcome], *, spans: int = 1, draws: int | None = None) -> None:
         """The law of the projected outcome must be `right`; `draws` are the run's, or fewer where each is slow."""
         self._observe(case, Question(right, project, spans), draws or self._bench.settings.screen)
+
+    def certify(self, case: Case, right: Law, keep: str, space: str, *, draws: int) -> None:
+        """Draws in batches of copies, their number fixed before, must follow `right`; then they bound the law's distance from it."""
+        question = Question(right, lambda outcome: outcome, keep=keep, draws=draws)
+        seen = self.look(case, question, draws=draws)
+        self.asked_law, self.last = True, seen
+        self.rungs.add(seen.evidence)
+        _enough_memory(seen)
+        if seen.log_e >= FLAG:
+            raise statistical_violation(question, seen)
+        risk = self._bench.settings.alpha
+        distance = seen.found.total_variation(right)
+        self.certificate = Certificate(space, len(right.probabilities), seen.drawn, distance, stats.upper_bound(distance, seen.drawn, risk), risk)
 
     def holds(self, case: Case, predicate: Callable[[Outcome], bool], message: str, *, draws: int = 60) -> None:
         """No draw may violate the predicate; exceptions and malformed results violate every one."""
@@ -115,9 +130,10 @@ class Trial:
         told = max(seen.comparison.impossible, key=seen.comparison.impossible.__getitem__, default="")
         return (show_outcome(told), math.fsum(seen.comparison.impossible.values()), seen)
 
-    def look(self, case: Case, question: Question) -> Observed:
+    def look(self, case: Case, question: Question, *, draws: int | None = None) -> Observed:
         """The screen's draws of a case, to be described and not judged."""
-        seen = observe.sampled(self._bench.subject, case, question, run_key=f"{self._run_key}/{self._row.id}", draws=self._bench.settings.screen)
+        draws = draws or self._bench.settings.screen
+        seen = observe.sampled(self._bench.subject, case, question, run_key=f"{self._run_key}/{self._row.id}", draws=draws)
         if isinstance(seen, Unobserved):
             self._answered(seen.reply)
         assert isinstance(seen, Observed)
@@ -133,7 +149,7 @@ class Trial:
         """Ask again on fresh streams, against the threshold of the run; the end of the process is a violation here too."""
         settings = self._bench.settings
         run_key, subject = f"{self._run_key}/{self._row.id}", self._bench.subject
-        done = observe.confirm(subject, case, question, run_key=run_key, draws=settings.draws, threshold=settings.threshold)
+        done = observe.confirm(subject, case, question, run_key=run_key, draws=question.draws or settings.draws, threshold=settings.threshold)
         if isinstance(done, observe.Confirmed):
             self.draws += done.observed.drawn
             _enough_memory(done.observed)

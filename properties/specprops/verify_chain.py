@@ -226,6 +226,34 @@ def test_rule(trial: Trial, case: Case) -> None:
         raise Violation(f"The subject declares the rule {declared}; {told}.", (Row("rule", rule or "unknown", declared),), kind="rule")
 
 
+CERTIFIED = 1_300_000
+"""Draws of a certificate: the first of 32 tokens is then within a total variation of 0.004, but for a chance of 1e-6 (statistics 2.6)."""
+
+
+def _certified(name: str, gamma: int, v: int) -> Callable[[Description], list[Case]]:
+    """One case of Zipf rows, the first of the wide dtypes."""
+
+    def cases(subject: Description) -> list[Case]:
+        dtype = (rows.wide(subject) or subject.dtypes)[0]
+        p, q = (array_of({"rows": Family("zipf", seed, dtype, (places, v))}, "rows") for seed, places in ((1, gamma + 1), (2, gamma)))
+        return [{"p": p, "q": q}]
+
+    cases.__name__ = name
+    return cases
+
+
+@prop("CHN-013", "In batches, the first token follows the target over 32 tokens.", source=f"{THEOREM}; statistics 2.6", guards="joint", statistical=True,
+      after=("CHN-008",), first=_certified("first_token", 1, 32), applies=rows.needs_batches)  # fmt: skip
+def test_first_token(trial: Trial, case: Case) -> None:
+    trial.certify(case, product_law(_rows(case, "p")[:1]), "first", "the first token", draws=CERTIFIED)
+
+
+@prop("CHN-014", "In batches, the tokens of a block follow the product of the target's rows.", source=f"{THEOREM}; statistics 2.6", guards="joint", statistical=True,
+      after=("CHN-008",), first=_certified("block", 2, 8), applies=rows.needs_batches)  # fmt: skip
+def test_block(trial: Trial, case: Case) -> None:
+    trial.certify(case, product_law(_rows(case, "p")), "tokens", "the tokens of a block, bonus included", draws=CERTIFIED)
+
+
 def keeps_prefix(d: Draw) -> bool:
     """Whether all tokens but the last are the first draft tokens (theory S12a)."""
     return d.tokens[: d.n] == d.draft[: d.n]

@@ -28,8 +28,10 @@ def check_rows(name: str, rows: Tensor) -> None:
 
 
 def _check_entries(name: str, rows: Tensor) -> None:
-    bad = ~(torch.isfinite(rows) & (rows >= 0))
-    if bad.any():
+    """One pass where all is well: NaN makes both ends of the range NaN."""
+    low, high = torch.aminmax(rows) if rows.numel() else (rows.new_zeros(()),) * 2
+    if not bool((low >= 0) & (high < torch.inf)):
+        bad = ~(torch.isfinite(rows) & (rows >= 0))
         *row, column = bad.nonzero()[0].tolist()
         raise ValueError(f"{name}, row {tuple(row)}, column {column}: {rows[(*row, column)].item()} is not a probability")
 

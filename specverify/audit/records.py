@@ -124,11 +124,25 @@ class Finding(msgspec.Struct, tag="finding", tag_field="kind", frozen=True):
     line: int = 0
 
 
+class Certificate(msgspec.Struct, frozen=True):
+    """How far a law can be from the right one, after a number of draws that was fixed before: its total variation is at most `bound`, but for a chance of `risk`.
+
+    `space` says what an outcome is, `cells` how many there are; `distance` is that of the draws' frequencies, which chance alone keeps from 0.
+    """
+
+    space: str
+    cells: int
+    draws: int
+    distance: float
+    bound: float
+    risk: float
+
+
 class PropertyRecord(msgspec.Struct, tag="property", tag_field="kind", frozen=True):
     """One property on one subject.
 
     `status` is ok, failed, grid, advisory, blocked, inconclusive, lost (the worker did not come back), not applicable or unconfirmed;
-    `law` tells whether a law was judged, and not invariants alone.
+    `law` tells whether a law was judged, and not invariants alone; `certificate` what a large sample promises.
     """
 
     subject: str
@@ -143,6 +157,7 @@ class PropertyRecord(msgspec.Struct, tag="property", tag_field="kind", frozen=Tr
     draws: int = 0
     seconds: float = 0.0
     law: bool = False
+    certificate: Certificate | None = None
 
 
 class Footer(msgspec.Struct, tag="footer", tag_field="kind", frozen=True):

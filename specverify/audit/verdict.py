@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from specverify.audit.records import Finding, PropertyRecord, Record, SubjectRecord
+from specverify.audit.records import Certificate, Finding, PropertyRecord, Record, SubjectRecord
 
 UPHELD, USAGE, BROKEN, UNLOADABLE, UNDECIDED, INTERRUPTED = 0, 2, 1, 3, 4, 130
 PRIORITY = (INTERRUPTED, USAGE, BROKEN, UNLOADABLE, UNDECIDED, UPHELD)
@@ -97,6 +97,12 @@ def _words(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], findings: t
     return _upheld(claim, rows)
 
 
+def _certified(given: list[Certificate]) -> str:
+    """What large samples promise, in a sentence."""
+    bounds = " and ".join(f"that of {one.space} by {one.bound:.2g} ({one.draws:,} draws, {one.cells} outcomes)" for one in given)
+    return f" On the certified cases the total variation is bounded: {bounds}, each wrong with a chance of {given[0].risk:g} at most." if given else ""
+
+
 def _broken(claim: str, rows: tuple[PropertyRecord, ...], findings: tuple[Finding, ...]) -> tuple[str, str]:
     severities = {finding.id: finding.severity for finding in findings}
     failed = [row for row in rows if row.status == "failed"]
@@ -109,8 +115,9 @@ def _broken(claim: str, rows: tuple[PropertyRecord, ...], findings: tuple[Findin
 
 def _upheld(claim: str, rows: tuple[PropertyRecord, ...]) -> tuple[str, str]:
     seen = f"{sum(row.cases for row in rows):,} cases and {sum(row.draws for row in rows):,} draws"
-    rungs = {row.evidence for row in rows if row.law and row.status == "ok"}
+    rungs = {row.evidence for row in rows if row.law and row.status == "ok" and row.certificate is None}
     tail = (EXPLORED if "exact" in rungs else "") + (SAMPLED.replace(" Laws", " Some laws" if "exact" in rungs else " Laws") if "statistical" in rungs else "")
+    tail += _certified([row.certificate for row in rows if row.certificate is not None])
     doubtful = [row.property for row in rows if row.status == "unconfirmed"]
     if doubtful:
         tail += f" In {', '.join(doubtful)} a case looked wrong at first and was not confirmed."

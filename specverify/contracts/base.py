@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from specverify.contracts.arrays import FLOATS, Array
+from specverify.contracts.copies import Copies
 from specverify.contracts.families import Family, expand
 from specverify.contracts.picks import Pick
 from specverify.errors import SpecverifyError
@@ -79,6 +80,7 @@ class Contract:
         smoke: a lawful, dull case for a first call.
         row_parameters: the arguments that may be one row (V,), where a subject may insist on (1, V).
         stream: the tool's own draws around a call, for contracts that draw.
+        copies: what the tool draws around each copy of a case in a batch, for contracts whose subjects may take many at once; none for the others.
         plausible: whether the smoke case's outcome shows that the subject understood the form of its argument.
         features: what `supports` may name.
         prepare: run in the worker before a call: turns data of a case into what only lives there, such as a function.
@@ -98,6 +100,7 @@ class Contract:
     equivalents: tuple[str, ...] = ()
     row_parameters: tuple[str, ...] = ()
     stream: Callable[[Case], Stream] = field(default=lambda _case: Stream())
+    copies: Callable[[Case], Copies] | None = None
     plausible: Callable[[Outcome], bool] = field(default=lambda _outcome: True)
     features: tuple[str, ...] = ()
     prepare: Callable[[Case], Case] = field(default=lambda case: case)

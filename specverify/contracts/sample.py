@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 from specverify.contracts.arrays import array
 from specverify.contracts.base import Case, Contract, Malformed, Parameter, array_of, check_names, probability_rows, token_list
+from specverify.contracts.copies import Copies
 from specverify.law import Outcome
 
 
@@ -25,6 +27,10 @@ def _outcome(case: Case, result: object) -> Outcome:
     return tuple(tokens) if len(shape) > 1 else tokens[0]
 
 
+def _copies(case: Case) -> Copies:
+    return Copies((), tuple(list(itertools.accumulate(row)) for row in array_of(case, "probs").rows()))
+
+
 CONTRACT = Contract(
     name="sample",
     prefix="SMP",
@@ -37,5 +43,6 @@ CONTRACT = Contract(
     outcome=_outcome,
     smoke={"probs": array("float32", (3,), (0.25, 0.5, 0.25))},
     equivalents=("sample", "gumbel_sample", "multinomial"),
+    copies=_copies,
     row_parameters=("probs",),
 )

@@ -18,6 +18,7 @@ from specverify.contracts.base import (
     probability_rows,
     token_list,
 )
+from specverify.contracts.copies import Copies, sure
 from specverify.contracts.picks import Pick
 from specverify.law import Outcome
 
@@ -66,6 +67,12 @@ def _stream(case: Case) -> Stream:
     return Stream(draw, finish)
 
 
+def _copies(case: Case) -> Copies:
+    p, q = cumulative(array_of(case, "p")), cumulative(array_of(case, "q"))
+    fixed = [sure(int(token), len(p[0])) for token in array_of(case, "draft").values] if "draft" in case else q
+    return Copies(tuple(fixed), tuple(p))
+
+
 def completed(pick: Pick, draft: Sequence[float], outcome: Outcome, p: list[list[float]]) -> Outcome:
     """(draft, n, tokens completed from p); an exception or a malformed result as it is."""
     if not isinstance(outcome[0], int):
@@ -100,4 +107,5 @@ CONTRACT = Contract(
     },
     equivalents=("speculative_sampling", "rejection_sample"),
     stream=_stream,
+    copies=_copies,
 )

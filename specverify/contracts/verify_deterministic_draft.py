@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from specverify.contracts.arrays import Array, array
 from specverify.contracts.base import Case, Contract, Parameter, Stream, array_of, check_names, outside, probability_rows
+from specverify.contracts.copies import Copies, sure
 from specverify.contracts.picks import Pick
 from specverify.contracts.verify_chain import completed, cumulative, emitted_tokens
 from specverify.law import Outcome
@@ -33,6 +34,11 @@ def _stream(case: Case) -> Stream:
     return Stream(finish=finish)
 
 
+def _copies(case: Case) -> Copies:
+    p = cumulative(array_of(case, "p"))
+    return Copies(tuple(sure(int(token), len(p[0])) for token in array_of(case, "draft").values), tuple(p))
+
+
 CONTRACT = Contract(
     name="verify_deterministic_draft",
     prefix="DET",
@@ -46,4 +52,5 @@ CONTRACT = Contract(
     smoke={"p": array("float32", (2, 2), (0.5, 0.5, 0.25, 0.75)), "draft": array("int64", (1,), (0,))},
     equivalents=("n-gram and prompt-lookup verification",),
     stream=_stream,
+    copies=_copies,
 )

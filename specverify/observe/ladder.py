@@ -31,6 +31,9 @@ class Question:
         right: the law that the projected outcome must follow.
         project: from a stream's outcome to that of `right`; exceptions and malformed results bypass it.
         spans: successive calls that make one outcome.
+        keep: "block", "tokens" or "first", counted in batches of copies of the case instead of single calls; then `project` gets tuples of the accepted length and
+            the completed tokens, of these tokens, or of the first.
+        draws: of its confirmation, where they are not the run's.
         invariant: what to say where `right` is sure of True and any other outcome is a violation; none for a law proper.
     """
 
@@ -38,6 +41,8 @@ class Question:
     project: Callable[[Outcome], Outcome]
     spans: int = 1
     invariant: str | None = None
+    keep: str | None = None
+    draws: int | None = None
 
 
 @dataclass(frozen=True)
@@ -183,7 +188,7 @@ def _chunks(draws: int) -> Iterator[int]:
 
 
 def _stream(subject: Subject, case: Case, question: Question, key: int, draws: int) -> Observed | Unobserved:
-    sampled = subject.sample(case, draws, key=key, spans=question.spans)
+    sampled = subject.sample(case, draws, key=key, spans=question.spans, keep=question.keep)
     if isinstance(sampled, (Died, TimedOut)):
         return Unobserved(sampled)
     counts: dict[Outcome, int] = {}

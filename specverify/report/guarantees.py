@@ -101,6 +101,7 @@ def _own(verdict: Verdict, guards: str) -> Standing:
 def _holding(rows: list[PropertyRecord]) -> Standing:
     weakest = max((row.evidence for row in rows), key=WEAKER.index)
     seen = f"{sum(row.cases for row in rows):,} cases, {sum(row.draws for row in rows):,} draws"
-    if any(row.law and row.status == "ok" and row.evidence == "statistical" for row in rows):
+    seen += "".join(f"; {row.certificate.space} within a total variation of {row.certificate.bound:.2g}" for row in rows if row.certificate is not None)
+    if any(row.law and row.status == "ok" and row.evidence == "statistical" and row.certificate is None for row in rows):
         seen += f"; finds a total variation of {RESOLUTION:g} with probability 99 %"
     return Standing(Mark("✓", weakest, "good"), seen)

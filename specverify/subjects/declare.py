@@ -87,7 +87,8 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         arrays: what it is called with: "torch", "numpy" or "list".
         dtypes: floating dtypes that it takes.
         devices: "cpu", "cuda".
-        batch: whether it takes rows (B, V) beside one row, many numbers beside one.
+        batch: whether it takes rows (B, V) beside one row, many numbers beside one; a step p (B, gamma + 1, V) and so on, and gives ids (B, gamma + 1) with -1 behind a
+            row's end, or these and the accepted lengths (B,).
         seed: None (draws from the global generators), "int" (takes `seed=`) or "generator" (takes `generator=`).
         mutates: arguments that it may write into.
         refuses: whether invalid input raises.

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from specverify.contracts import Array, contract, fitted
 from specverify.errors import SpecverifyError, Unloadable
-from specverify.subjects import adapt, explore, trial
+from specverify.subjects import adapt, batched, explore, trial
 from specverify.subjects.declare import DECLARED, Declaration, location, subject
 from specverify.subjects.frames import BrokenPipe, read_frame, write_frame
 
@@ -54,6 +54,8 @@ def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[st
                 return {"subjects": described, "versions": versions()}
             case {"do": "call", "subject": name, "cases": cases}:
                 return {"replies": [_call(bound[name], case) for case in cases]}
+            case {"do": "sample", "subject": name, "case": case, "keep": keep, **rest}:
+                return batched.sample(bound[name], case, keep=keep, **rest)
             case {"do": "sample", "subject": name, "case": case, **rest}:
                 return trial.sample(bound[name], case, **rest)
             case {"do": "law", "subject": name, "cases": cases, **rest}:

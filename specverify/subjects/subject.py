@@ -97,10 +97,11 @@ class Subject:
         answer = self._ask(case, message, self.worker.limits.call_seconds)
         return reply(answer["replies"][0]) if isinstance(answer, dict) else answer
 
-    def sample(self, case: Case, n: int, *, key: int, spans: int = 1) -> Sampled | Died | TimedOut:
-        """Counts of n outcomes from one stream seeded by `key`."""
+    def sample(self, case: Case, n: int, *, key: int, spans: int = 1, keep: str | None = None) -> Sampled | Died | TimedOut:
+        """Counts of n outcomes from one stream seeded by `key`; with `keep`, from batches of copies of the case, and of that part of the outcome."""
         seconds = STREAM_SECONDS + DRAW_SECONDS * n
-        message = {"do": "sample", "subject": self.description.name, "case": dict(case), "n": n, "key": key, "spans": spans, "seconds": seconds}
+        how = {"spans": spans} if keep is None else {"keep": keep}
+        message = {"do": "sample", "subject": self.description.name, "case": dict(case), "n": n, "key": key, "seconds": seconds, **how}
         answer = self._ask(case, message, seconds + self.worker.limits.call_seconds)
         if not isinstance(answer, dict):
             return answer
