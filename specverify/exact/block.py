@@ -72,6 +72,8 @@ class Block(NDArrayOperatorsMixin):
         return np.array(self.plain(), *arguments, **keywords)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
+        if "out" in keywords:
+            raise Stop(f"it writes into a block of draws, at {here()}")
         if method != "__call__":
             return _plainly(getattr(ufunc, method), inputs, keywords)
         return _called(ufunc, inputs, keywords)

@@ -113,9 +113,28 @@ def _instead(genuine: Function, new: Function, *, replays: bool = True) -> Funct
         machine = _running()
         if machine is None or not (machine.watched or replays):
             return genuine(*arguments, **keywords)
-        return new(machine, genuine, *arguments, **keywords)
+        raised: list[Exception] = []
+        try:
+            return new(machine, _telling(genuine, raised), *arguments, **keywords)
+        except Exception as error:
+            if any(error is one for one in raised):
+                raise
+            raise Stop(f"a Triton kernel is not followed rightly ({type(error).__name__}: {error}), at {here()}") from error
 
     return method
+
+
+def _telling(genuine: Function, raised: list[Exception]) -> Function:
+    """The function itself; what it raises is the kernel's, what else is raised here is a fault of ours."""
+
+    def function(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return genuine(*arguments, **keywords)
+        except Exception as error:
+            raised.append(error)
+            raise
+
+    return function
 
 
 def _launched(machine: Machine, genuine: Function, executor: Any, *given: Any, **named: Any) -> Any:

@@ -58,10 +58,10 @@ def argument(machine: Machine, genuine: Callable[..., Any], given: Any) -> Any:
         machine.paused -= 1
 
 
-def load(machine: Machine, genuine: Callable[..., Any], builder: Any, ptrs: Any, mask: Any, other: Any, *rest: Any) -> Any:
+def load(machine: Machine, genuine: Callable[..., Any], builder: Any, ptrs: Any, mask: Any, other: Any, *rest: Any, **named: Any) -> Any:
     """Of create_masked_load: addresses and mask are decided."""
     places, inside = _places(ptrs, mask)
-    found = genuine(builder, ptrs, mask, None if other is None else type(other)(bare(other.data), other.dtype), *rest)
+    found = genuine(builder, ptrs, mask, None if other is None else type(other)(bare(other.data), other.dtype), *rest, **named)
     nodes = none_of(places.shape)
     if other is not None and isinstance(other.data, Block):
         nodes[~inside] = other.data.nodes[~inside]
@@ -87,9 +87,9 @@ def atomic(machine: Machine, genuine: Callable[..., Any], builder: Any, *given: 
     handles = [one for one in given if hasattr(one, "data") and hasattr(one, "dtype")]
     for one in handles:
         one.data = plain(one.data)
-    ptrs, value = (handle for handle in (handles[0], handles[1]))
-    places = plain(ptrs.data)
-    visited = _visited(machine, places, np.ones_like(places, dtype=bool), value.data.dtype.itemsize)
+    places, value, last = handles[0].data, handles[1], handles[-1]
+    inside = np.broadcast_to(last.data if last.data.dtype == bool else np.True_, places.shape)
+    visited = _visited(machine, places, inside, value.data.dtype.itemsize)
     for region, index, _ in visited:
         machine.decide(region.flat[index])
     result = genuine(builder, *given)

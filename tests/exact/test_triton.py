@@ -155,6 +155,24 @@ def test_an_address_that_a_draw_decides() -> None:
     assert law.probabilities == {(7,): 0.75, (8,): 0.25}
 
 
+def test_descriptors_own_reductions_masked_atomics_and_loops() -> None:
+    described = exact_law(lambda: written(K.described, torch.rand(4), None, n=4)())
+    assert described[1, 1, 1, 1] == 2.0**-8
+    assert len(described.probabilities) == 16
+    assert law_of(K.own_reduction, None, 5, 9)[0,] == pytest.approx(9 / 16, abs=1e-6)
+    assert law_of(K.masked_count, None, 5, 9)[1,] == pytest.approx(1 / 4, abs=1e-6)
+    waiting = law_of(K.waiting, None, 5, 9)
+    assert [round(waiting[n,], 6) for n in range(4)] == [0.5, 0.25, 0.125, 0.125]
+
+
+def test_a_fault_of_the_following_is_no_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    from specverify.exact import triton_memory
+
+    monkeypatch.setattr(triton_memory, "_places", lambda *_: 1 / 0)
+    with pytest.raises(NotExact, match="not followed rightly"):
+        law_of(K.lanes, None, 5, 9, n=2)
+
+
 def test_uniform_numbers_have_the_values_that_the_genuine_kernel_gives() -> None:
     bits = torch.tensor([0, 1, 2**24 + 1, 2**31 - 1, 123_456_789, 2**30 + 77, 65, 2**31 - 64], dtype=torch.int32)
     out = torch.empty(8)

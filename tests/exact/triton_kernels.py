@@ -69,6 +69,37 @@ def masked(uniforms, out, n):
 
 
 @triton.jit
+def described(uniforms, out):
+    block = tl.make_tensor_descriptor(uniforms, shape=[4], strides=[1], block_shape=[4])
+    tl.store(out + tl.arange(0, 4), (block.load([0]) < 0.25).to(tl.int32))
+
+
+@triton.jit
+def own_reduction(out, seed, offset):
+    hits = (tl.rand(seed, offset + tl.arange(0, 2)) < 0.25).to(tl.int32)
+    tl.store(out, tl.reduce(hits, 0, _or))
+
+
+@triton.jit
+def _or(a, b):
+    return a | b
+
+
+@triton.jit
+def masked_count(out, seed, offset):
+    at = tl.arange(0, 2)
+    tl.atomic_add(out + 5000 * at, (tl.rand(seed, offset + at) < 0.25).to(tl.int32), mask=at < 1)
+
+
+@triton.jit
+def waiting(out, seed, offset):
+    n = 0
+    while tl.rand(seed, offset + n) < 0.5 and n < 3:
+        n += 1
+    tl.store(out, n)
+
+
+@triton.jit
 def sum_of_draws(out, seed, offset):
     tl.store(out, (tl.sum(tl.rand(seed, offset + tl.arange(0, 2)), 0) < 1).to(tl.int32))
 
