@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from specverify.exact import watch
+from specverify.exact import triton, watch
 from specverify.exact.leaves import Leaf, frozen, leaves
 from specverify.exact.machine import Machine
 from specverify.exact.numbers import Number
@@ -96,7 +96,7 @@ def exact_law(  # noqa: PLR0913
     call = _Call(f, args, setup, project or frozen, catch, grid)
     found, limits = _Found(), _Limits(max_runs, time.monotonic() + max_seconds, min_path)
     try:
-        with watch.alone(), watch.patched(), watch.eagerly(), watch.others_resting():
+        with watch.alone(), watch.patched(), watch.eagerly(), triton.followed(), watch.others_resting():
             _explore_all(call, limits, found, probe)
     except Stop as stop:
         if watch.RUNNING:

@@ -265,4 +265,6 @@ def compiled() -> bool:
 
 @functools.cache
 def _ours(file: str) -> bool:
+    if "triton" in sys.modules and file.startswith(str(Path(str(sys.modules["triton"].__file__)).parent)):
+        return True
     return file.startswith((*OURS, "<")) and "site-packages" not in file.removeprefix(OURS[2])

@@ -139,11 +139,12 @@ def _normal(machine: Machine, result: Tensor, given: Mapping[str, Any], label: s
     if isinstance(mean, Tensor) or isinstance(std, Tensor):
         raise Stop(f"it draws normals with tensors for mean or deviation, at {here()}")
     machine.walk.idealised = True
-    return _grids(machine, result, label, _bell(result.dtype, float(mean), float(std), FINE))
+    return _grids(machine, result, label, bell(result.dtype, float(mean), float(std), FINE))
 
 
 @functools.cache
-def _bell(dtype: torch.dtype, mean: float, std: float, bits: int) -> Form:
+def bell(dtype: torch.dtype, mean: float, std: float, bits: int) -> Form:
+    """Ideal normal numbers, rounded to the type."""
     ideal: Callable[[Tensor], Tensor] = lambda u: torch.special.ndtri(u) * std + mean  # noqa: E731
     values: Callable[[Tensor], Tensor] = lambda k: ideal((k.double() + 0.5) * 2.0**-bits).to(dtype)  # noqa: E731
     return Form(("normal", mean, std, dtype), bits, values, ideal, _looked_up(values))

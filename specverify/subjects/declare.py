@@ -66,6 +66,7 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
     sentinel: int | None = None,
     refuses: bool = False,
     rng: str | None = None,
+    peek: Callable[[int, int], float] | None = None,
     siblings: str | None = None,
     models: str | None = None,
     conventions: Mapping[str, object] | None = None,
@@ -101,9 +102,10 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         slots: how many copies may run at once.
         memory: address space in bytes; None is 2 GB on the CPU.
         name: how reports call it; the function's name by default.
-        scratch: buffers handed over for output. This option and the four below are for contracts not in this version; they are recorded.
+        scratch: buffers handed over for output. This option and the five below are for contracts not in this version; they are recorded.
         sentinel: what fills unused output slots.
         rng: how the subject draws.
+        peek: of rng="counter" with seed="int": called with a seed and a position, the uniform number that the subject has there; `specverify.exact.pointwise` checks with it.
         siblings: how the children of a tree's node were drawn.
         models: the form of models that a loop takes.
 
@@ -130,7 +132,7 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         "memory": memory,
         "slots": slots,
     }
-    later = {"scratch": scratch, "sentinel": sentinel, "rng": rng, "siblings": siblings, "models": models}
+    later = {"scratch": scratch, "sentinel": sentinel, "rng": rng, "peek": _peek(peek, rng, seed), "siblings": siblings, "models": models}
     _check_together(arrays, dtypes, seed)
 
     def declare(function: F) -> F:
@@ -164,6 +166,15 @@ def _one_of(what: str, value: str | None, choices: tuple[str | None, ...]) -> st
     if value not in choices:
         raise unknown(what, str(value), [str(choice) for choice in choices])
     return value
+
+
+def _peek(peek: object, rng: str | None, seed: str | None) -> object:
+    """The option, checked: numbers are told by the seed that the subject is called with."""
+    if peek is not None and not callable(peek):
+        raise SpecverifyError(f"peek must be a callable, not {peek!r}.", hint="It takes a seed and a position, and returns the uniform number in [0, 1).")
+    if peek is not None and (rng != "counter" or seed != "int"):
+        raise SpecverifyError("peek tells the numbers of a counter-based generator by their seed.", hint='Declare rng="counter" and seed="int" as well.')
+    return peek
 
 
 def _each(what: str, values: Sequence[str], choices: tuple[str, ...]) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ WORKER_SIDE = [
 """What runs in the subject's interpreter: the standard library alone, torch, numpy and transformers where present, Python 3.10."""
 EXTRAS_OF_THE_REFERENCE = {"transformers_models.py": {"transformers"}, "suffixes.py": {"numpy", "pydivsufsort"}, "__main__.py": {"transformers"}}
 """What some files of the reference import besides torch: its extras, at first use."""
-SUBJECTS_WORLD = {"torch", "numpy", "transformers", "speculative_decoding", "flashspec"}
+SUBJECTS_WORLD = {"torch", "numpy", "triton", "transformers", "speculative_decoding", "flashspec"}
 
 
 def imports(path: Path) -> Iterator[tuple[str, bool]]:

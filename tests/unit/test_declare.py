@@ -15,6 +15,9 @@ BAD = [
     ({"dtypes": ("float23",)}, "Did you mean 'float32'"),
     ({"devices": ("tpu",)}, "device 'tpu'"),
     ({"seed": "integer"}, "Did you mean 'int'"),
+    ({"seed": "int", "rng": "counter", "peek": 3}, "peek must be a callable"),
+    ({"seed": "int", "peek": max}, "by their seed"),
+    ({"rng": "counter", "peek": max}, "by their seed"),
     ({"conventions": {"epsilon": 1}}, "convention of sample"),
     ({"contract": "pad_path", "conventions": {"overlong": "raise"}}, "value of overlong 'raise'"),
     ({"contract": "positive_part", "conventions": {"eps": "small"}}, "takes a number"),
@@ -56,6 +59,12 @@ def test_a_decorator_returns_the_function_unchanged() -> None:
     assert sv.subject("sample", claim="lossy(typical)", name="mine")(draw) is draw
     (declared,) = DECLARED
     assert (declared.name, declared.claim, declared.function) == ("mine", "lossy(typical)", draw)
+
+
+def test_the_numbers_of_a_counter_are_recorded() -> None:
+    sv.subject("sample", rng="counter", seed="int", peek=max)(min)
+    (declared,) = DECLARED
+    assert declared.later == {"rng": "counter", "peek": max}
 
 
 def test_what_is_no_callable_is_refused() -> None:
