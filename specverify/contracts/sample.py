@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from specverify.contracts import coins
 from specverify.contracts.arrays import array
 from specverify.contracts.base import Case, Contract, Malformed, Parameter, array_of, check_names, probability_rows, token_list
 from specverify.law import Outcome
@@ -38,4 +39,5 @@ CONTRACT = Contract(
     smoke={"probs": array("float32", (3,), (0.25, 0.5, 0.25))},
     equivalents=("sample", "gumbel_sample", "multinomial"),
     row_parameters=("probs",),
+    coins=coins.Coins("(rows,)", lambda case: math.prod(array_of(case, "probs").shape[:-1]), coins.rows),
 )

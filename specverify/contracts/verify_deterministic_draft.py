@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from specverify.contracts import coins
 from specverify.contracts.arrays import Array, array
 from specverify.contracts.base import Case, Contract, Parameter, Stream, array_of, check_names, outside, probability_rows
 from specverify.contracts.picks import Pick
@@ -46,4 +47,5 @@ CONTRACT = Contract(
     smoke={"p": array("float32", (2, 2), (0.5, 0.5, 0.25, 0.75)), "draft": array("int64", (1,), (0,))},
     equivalents=("n-gram and prompt-lookup verification",),
     stream=_stream,
+    coins=coins.Coins("(gamma + 1,)", lambda case: array_of(case, "p").shape[0], coins.chain),
 )

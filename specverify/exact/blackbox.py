@@ -7,6 +7,7 @@ cells are cut anew (`cells`). The standard library alone; numpy where rows are h
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -136,5 +137,11 @@ def _notes(asked: Asked, cut: Cut, grid: int) -> tuple[str, ...]:
     else:
         notes += [f"{names[draw]} is never read" for draw, most in sorted(cut.most.items()) if most == 1]
     for draw, places in sorted(cut.places.items()):
-        notes.append(f"{names[draw]} decides places {' and '.join(map(str, sorted(places)))} of the outcome: it is read for more than one decision")
+        notes.append(f"{names[draw]} decides places {' and '.join(_shown(places))} of the outcome: it is read for more than one decision")
     return tuple(notes)
+
+
+def _shown(places: set[tuple[int, ...]]) -> list[str]:
+    """Places without the indices that they begin with alike."""
+    alike = sum(1 for _ in itertools.takewhile(lambda several: len(set(several)) == 1, zip(*places, strict=False)))
+    return [".".join(map(str, place[alike:])) or "0" for place in sorted(places)]

@@ -69,7 +69,7 @@ class Cut:
     cells: list[Cell] = field(default_factory=list)
     open: list[float] = field(default_factory=list)
     most: dict[int, int] = field(default_factory=dict)
-    places: dict[int, set[int]] = field(default_factory=dict)
+    places: dict[int, set[tuple[int, ...]]] = field(default_factory=dict)
 
     def note(self, draw: int, pieces: Sequence[Piece]) -> None:
         """Remember how a draw was cut."""
@@ -188,11 +188,14 @@ class Space:
 
 
 def _failed(outcome: Outcome) -> bool:
-    return isinstance(outcome, tuple) and outcome[:1] == ("raised",)
+    return isinstance(outcome, tuple) and (outcome[:1] == ("raised",) or any(map(_failed, outcome)))
 
 
-def _place(one: Outcome, other: Outcome) -> int:
-    """The first place where two outcomes differ."""
+def _place(one: Outcome, other: Outcome) -> tuple[int, ...]:
+    """The first place where two outcomes differ, as indices from the outside in."""
     if not isinstance(one, tuple) or not isinstance(other, tuple):
-        return 0
-    return next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+        return ()
+    for place, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return (place, *_place(a, b))
+    return (min(len(one), len(other)),)

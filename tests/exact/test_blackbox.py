@@ -90,7 +90,7 @@ def step_law(p: Sequence, q: Sequence, draft: Sequence[int]) -> Law:
         gaps = [max(0.0, a - b) for a, b in zip(p[i], q[i], strict=True)]
         for token, gap in enumerate(gaps):
             if gap > 0 and accepted < 1:
-                law[*draft[:i], token] = reached * (1 - accepted) * gap / sum(gaps)
+                law[(*draft[:i], token)] = reached * (1 - accepted) * gap / sum(gaps)
         reached *= accepted
     law.update({(*draft, token): reached * x for token, x in enumerate(p[len(draft)])})
     return Law.of({outcome: float(mass) for outcome, mass in law.items()})
@@ -300,7 +300,7 @@ def sibling_law(p: np.ndarray, q: np.ndarray, children: Sequence[int]) -> Law:
 
 
 @pytest.mark.parametrize(("shared", "naive"), [(False, False), (True, False), (True, True)])
-def test_siblings_of_a_tree_with_a_coin_each_or_one_for_all(shared: bool, naive: bool) -> None:
+def test_siblings_of_a_tree_with_a_coin_each_or_one_for_all(*, shared: bool, naive: bool) -> None:
     """One coin for all siblings is lawful where it is stretched to what is left, and wrong where it is not: then no other sibling has a chance of its own."""
     p, q = np.array([0.3, 0.05, 0.05, 0.2, 0.1, 0.1, 0.06, 0.14]), np.array([0.1, 0.3, 0.2, 0.05, 0.15, 0.1, 0.05, 0.05])
     law = inject_rows(sibling_kernel(p, q, [1, 6, 7], shared=shared, naive=naive), [Uniform()] * (2 if shared else 4))
@@ -352,7 +352,7 @@ def test_more_draws_than_given_raise_and_a_draw_never_read_is_named() -> None:
 
 def test_a_thin_piece_is_missed_unless_a_threshold_bounds_it() -> None:
     """It is labelled; random points of cells find one of a thousandth in no call of this test's seed."""
-    thin = lambda u: int(0.30001 <= u[0] < 0.30002)  # noqa: E731
+    thin = lambda u: int(0.30001 <= u[0] < 0.30002)
     missed = inject(thin, [Uniform()])
     assert missed.probabilities == {0: 1.0}
     assert "thinner than 1/64 can be missed" in missed.notes[0]
@@ -387,7 +387,7 @@ NO_RACE: dict[str, Callable] = {
 
 @pytest.mark.parametrize("name", NO_RACE)
 def test_what_is_no_race_is_told(name: str) -> None:
-    with pytest.raises(NotExact, match="race|intervals of single draws"):
+    with pytest.raises(NotExact, match=r"race|intervals of single draws"):
         inject(lambda draws: NO_RACE[name](draws[0]), [Exponential(4)], max_seconds=5)
 
 
