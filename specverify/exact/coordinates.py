@@ -141,7 +141,7 @@ class Categorical:
         return [self._piece(place, self.weights[place] / total, seen) for place, seen in zip(places, signatures, strict=True)]
 
     def _piece(self, place: int, mass: float, seen: Signature) -> Piece:
-        return Piece(mass, (float(place),), lambda _: (float(place),), f"is {place}", seen)
+        return Piece(mass, (float(place),), lambda _: (float(place),), str(place), seen)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,8 @@ class Given(Once):
         from specverify.exact import NotExact
 
         end, before = time.monotonic() + seconds, _states()
-        laws = [(chance, self._law(drafts, end, probe)) for chance, drafts in every(lambda pick: [self.stream.draw(pick) for _ in range(self.spans)])]
+        ways = every(lambda pick: [self.stream.draw(pick) for _ in range(self.spans)])
+        laws = [(chance, drafts, self._law(drafts, end, probe)) for chance, drafts in ways]
         if _states() != before:
             refused = NotExact("It draws from a generator besides its coins.", hint="Declare how it draws.")
             refused.hidden = True
@@ -70,16 +71,21 @@ class Given(Once):
         return self.outcome(self.run())
 
 
-def _mixed(laws: Sequence[tuple[float, ExactLaw]]) -> ExactLaw:
+def _mixed(laws: Sequence[tuple[float, list[dict[str, object]], ExactLaw]]) -> ExactLaw:
     """One law of several, each with its probability. Their outcomes differ, by the drafts in them."""
     masses: dict[Outcome, float] = {}
     paths: dict[Outcome, Path] = {}
-    for chance, law in laws:
+    for chance, drafts, law in laws:
+        first = tuple((name, _shown(value), chance) for one in drafts[:1] for name, value in one.items())
         masses.update((outcome, chance * mass) for outcome, mass in law.probabilities.items())
-        paths.update((outcome, Path(chance * path.mass, path.steps)) for outcome, path in law.paths.items())
-    left, tolerance = math.fsum(chance * law.open_mass for chance, law in laws), max(law.tolerance for _, law in laws)
-    notes = tuple(sorted({note for _, law in laws for note in law.notes}))
-    return ExactLaw(masses, left, "near-exact", tolerance, notes, paths, sum(law.runs for _, law in laws))
+        paths.update((outcome, Path(chance * path.mass, first + path.steps)) for outcome, path in law.paths.items())
+    left, tolerance = math.fsum(chance * law.open_mass for chance, _, law in laws), max(law.tolerance for _, _, law in laws)
+    notes = tuple(sorted({note for _, _, law in laws for note in law.notes}))
+    return ExactLaw(masses, left, "near-exact", tolerance, notes, paths, sum(law.runs for _, _, law in laws))
+
+
+def _shown(value: object) -> str:
+    return " ".join(f"{x:g}" for x in value.values) if isinstance(value, Array) else str(value)
 
 
 def _states() -> list[object]:
