@@ -136,7 +136,7 @@ def test_a_fault_is_found_in_one_law(loaded: dict, name: str, distance: float) -
     assert isinstance(seen, Exactly)
     assert seen.comparison.verdict == "different"
     assert seen.comparison.tv > distance
-    assert [step[0] for step in seen.law.paths[0, 0].steps][0] == "draft"
+    assert seen.law.paths[0, 0].steps[0][0] == "draft"
 
 
 def test_what_is_read_through_torch_is_explored_exactly(loaded: dict) -> None:
