@@ -48,7 +48,8 @@ def inject(  # noqa: PLR0913
         spec: the law of each draw: `Uniform`, `Categorical`, `Exponential`, `Gumbel`.
         project: from what f returns to an outcome; arrays and lists become nested tuples by default.
         eps: relative rounding of the arithmetic that f decides in, for `law.tolerance`.
-        grid: points tried of each uniform number; a piece thinner than 1/grid can be missed, unless it lies between two thresholds.
+        grid: points tried of each uniform number; a piece thinner than 1/grid, with the same outcome on both sides, can be missed
+            unless it lies between two thresholds.
         probe: random points asked of each cell at the end; the outcome must be the cell's.
         max_calls: calls after which the rest stays open.
         max_seconds: time after which the rest stays open.
@@ -131,7 +132,7 @@ def _notes(asked: Asked, cut: Cut, grid: int) -> tuple[str, ...]:
     names = [f"{one.name} #{draw}" for draw, one in enumerate(asked.spec)]
     notes = []
     if any(isinstance(one, Uniform) for one in asked.spec):
-        notes.append(f"pieces of a uniform number thinner than 1/{grid} can be missed, unless a threshold bounds them")
+        notes.append(f"pieces of a uniform number thinner than 1/{grid} can be missed where the same comes out on both sides, unless thresholds bound them")
     if cut.open:
         notes.append(f"after {asked.limits.spent:,} calls a mass of {math.fsum(cut.open):.2g} stays open")
     else:

@@ -360,6 +360,12 @@ def test_a_thin_piece_is_missed_unless_a_threshold_bounds_it() -> None:
     assert found[1] == pytest.approx(1e-5, rel=1e-9)
 
 
+def test_a_thin_piece_between_two_others_is_never_missed() -> None:
+    """Bisection ends at a border of it."""
+    law = inject(lambda u: int(u[0] >= 0.30001) + int(u[0] >= 0.30002), [Uniform()], grid=2, probe=0)
+    assert law[1] == pytest.approx(1e-5, rel=1e-9)
+
+
 def test_a_thin_piece_that_a_random_point_meets_is_cut_out() -> None:
     law = inject(lambda u: int(0.5 <= u[0] < 0.505), [Uniform()], grid=8, probe=2_000)
     assert law[1] == pytest.approx(0.005, rel=1e-9)

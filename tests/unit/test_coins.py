@@ -8,7 +8,7 @@ import pytest
 import specverify as sv
 from specverify.contracts import array
 from specverify.law import Law, product_law
-from specverify.observe import Exactly, Observed, Question, law
+from specverify.observe import Exactly, Observed, Question, ladder, law
 from specverify.stats import log_e_value
 from specverify.subjects.declare import DECLARED
 from specverify.subjects.replies import Raised, Unexplored, Value
@@ -87,6 +87,11 @@ def too_many(probs, coins):
 def one_for_all(probs, coins):
     return [token(row, coins[0]) for row in probs] if probs.ndim > 1 else token(probs, coins[0])
 
+@sv.subject("sample", rng="coins", arrays="numpy")
+def inside_another(probs, coins):
+    sums = np.cumsum([probs[0] * 0.37, probs[2], probs[0] * 0.63, probs[1], *probs[3:]])
+    return [0, 2, 0, 1, 3, 4, 5, 6, 7][min(int((sums <= coins[0] * sums[-1]).sum()), 8)]
+
 @sv.subject("sample", arrays="numpy")
 def no_coins(probs):
     return token(probs, np.random.random())
@@ -162,6 +167,18 @@ def test_what_else_decides_makes_no_law_and_is_sampled(loaded: dict, name: str, 
     seen = law(loaded[name], ROW, TOKEN, run_key="k", draws=10)
     assert isinstance(seen, Observed)
     assert seen.steps == (("exact", told.above), ("near-exact", told.reason))
+
+
+def test_a_thin_range_that_nobody_foresees_accuses_nobody(loaded: dict) -> None:
+    """Token 2 has a thousandth, in the middle of the range of token 0: where the same comes on both sides, nothing points there."""
+    weights = (0.3, 0.3, 0.001, 0.101, 0.1, 0.1, 0.05, 0.048)
+    case = {"probs": array("float32", (8,), weights)}
+    (told,) = loaded["inside_another"].laws([case], probe=0)
+    assert 2 not in told.law.probabilities
+    question = Question(Law(dict(enumerate(weights))), lambda outcome: outcome)
+    seen = ladder._exactly(told, question)
+    assert seen.comparison.verdict == "different"
+    assert "were not met" in ladder._undecided(seen)
 
 
 def test_more_coins_than_given_raise(loaded: dict) -> None:
