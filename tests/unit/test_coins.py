@@ -34,6 +34,9 @@ def token(row, u):
     sums = row.cumsum()
     return min(int((sums <= u * sums[-1]).sum()), int(np.flatnonzero(row)[-1])) if sums[-1] > 0 else 0
 
+def through_memory(coins):
+    return np.array((ctypes.c_float * len(coins)).from_address(coins.data_ptr()), dtype=np.float32)
+
 @sv.subject("verify_chain", rng="coins", arrays="numpy", dtypes=("float32", "float64"))
 def right(p, q, draft, coins):
     return step(p, q, draft, coins)
@@ -45,9 +48,6 @@ def used_again(p, q, draft, coins):
 @sv.subject("verify_chain", rng="coins", arrays="numpy")
 def lenient(p, q, draft, coins):
     return step(p, q, draft, coins, lenient=1.0001)
-
-def through_memory(coins):
-    return np.array((ctypes.c_float * len(coins)).from_address(coins.data_ptr()), dtype=np.float32)
 
 @sv.subject("verify_chain", rng="coins")
 def kernel(p, q, draft, coins):
