@@ -98,7 +98,7 @@ def test_limits_leave_the_rest_open() -> None:
     assert "stays open" in law.notes[-1]
 
 
-def test_the_path_tells_the_draws(tmp_path: Path) -> None:
+def test_the_path_tells_the_draws() -> None:
     law = inject(lambda u: (u[0] < 0.25, u[1] < 0.5), [Uniform()] * 2)
     assert law.path((True, False)).mass == 0.125
     assert [step[:2] for step in law.path((True, False)).steps] == [("uniform #0", "in [0, 0.25)"), ("uniform #1", "in [0.5, 1)")]
