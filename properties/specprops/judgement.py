@@ -272,7 +272,7 @@ class Judgement:
     def _evidence(self) -> str:
         """The weakest rung that answered."""
         if self.trial.rungs:
-            return "statistical" if "statistical" in self.trial.rungs else "exact"
+            return next((rung for rung in ("statistical", "near-exact") if rung in self.trial.rungs), "exact")
         return "statistical" if self.row.statistical else "pointwise"
 
     def _end(self, status: str, reason: str = "") -> None:

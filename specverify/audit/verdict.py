@@ -15,6 +15,9 @@ RESOLUTION = 0.15
 
 EXPLORED = " Laws are exact on the tested cases: every random choice was explored."
 SAMPLED = f" Laws were judged by sampling; a shift of total variation {RESOLUTION:g} that is spread over the outcomes of a tested case is found with probability 99 %."
+NEARLY = " Laws are near-exact on the tested cases: computed from what single coins do, of which a range that is thin and that the theory does not expect can be missed."
+TOLD = {"exact": EXPLORED, "near-exact": NEARLY, "statistical": SAMPLED}
+"""What is said of the laws of a subject, by the rungs that gave them."""
 
 OWN = {
     "lossless": {"joint", "position", "support", "greedy"},
@@ -113,10 +116,14 @@ def _broken(claim: str, rows: tuple[PropertyRecord, ...], findings: tuple[Findin
     return f"FAILED ON {' AND '.join(kinds).upper()}", f"The claim stands; --fail-on lets {', '.join(row.property for row in failed)} fail the run."
 
 
+def _some(sentence: str) -> str:
+    return sentence.replace(" Laws", " Some laws", 1)
+
+
 def _upheld(claim: str, rows: tuple[PropertyRecord, ...]) -> tuple[str, str]:
     seen = f"{sum(row.cases for row in rows):,} cases and {sum(row.draws for row in rows):,} draws"
     rungs = {row.evidence for row in rows if row.law and row.status == "ok" and row.certificate is None}
-    tail = (EXPLORED if "exact" in rungs else "") + (SAMPLED.replace(" Laws", " Some laws" if "exact" in rungs else " Laws") if "statistical" in rungs else "")
+    tail = "".join(_some(sentence) if rungs - {rung} else sentence for rung, sentence in TOLD.items() if rung in rungs)
     tail += _certified([row.certificate for row in rows if row.certificate is not None])
     doubtful = [row.property for row in rows if row.status == "unconfirmed"]
     if doubtful:

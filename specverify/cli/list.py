@@ -51,6 +51,8 @@ def _contract(contract: Contract) -> list[str]:
     head = [f"{contract.name}{contract.signature} -> {contract.returns}", f"  {contract.sentence}", f"  right: {contract.right}"]
     head += [f"  {parameter.name:<8} {parameter.shape:<16} {parameter.meaning}" for parameter in contract.parameters]
     head += [f"  convention {key}: {one.meaning}" + (f" ({', '.join(one.values)})" if one.values else "") for key, one in contract.conventions.items()]
+    if contract.coins is not None:
+        head.append(f'  coins    {contract.coins.shape:<16} uniform numbers on [0, 1), handed over as `coins=` where rng="coins" is declared')
     if contract.equivalents:
         head.append(f"  seen as: {', '.join(contract.equivalents)}")
     return [*head, "", *(_line(row) for row in of_contract(contract.name))]

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from specverify.contracts.arrays import FLOATS, Array
 from specverify.contracts.copies import Copies
@@ -13,6 +14,9 @@ from specverify.contracts.families import Family, expand
 from specverify.contracts.picks import Pick
 from specverify.errors import SpecverifyError
 from specverify.law import Outcome
+
+if TYPE_CHECKING:
+    from specverify.contracts.coins import Coins
 
 Case = Mapping[str, object]
 """One input: argument name to Array, Family, int, float or list of ints. Data, never objects of a subject's world."""
@@ -83,6 +87,7 @@ class Contract:
         copies: what the tool draws around each copy of a case in a batch, for contracts whose subjects may take many at once; none for the others.
         plausible: whether the smoke case's outcome shows that the subject understood the form of its argument.
         features: what `supports` may name.
+        coins: uniform numbers that a call may take as an argument, or none.
         prepare: run in the worker before a call: turns data of a case into what only lives there, such as a function.
     """
 
@@ -103,6 +108,7 @@ class Contract:
     copies: Callable[[Case], Copies] | None = None
     plausible: Callable[[Outcome], bool] = field(default=lambda _outcome: True)
     features: tuple[str, ...] = ()
+    coins: Coins | None = None
     prepare: Callable[[Case], Case] = field(default=lambda case: case)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+from specverify.contracts import coins
 from specverify.contracts.arrays import array
 from specverify.contracts.base import Case, Contract, Malformed, Parameter, array_of, check_names, probability_rows, token_list
 from specverify.contracts.copies import Copies
@@ -45,4 +46,5 @@ CONTRACT = Contract(
     equivalents=("sample", "gumbel_sample", "multinomial"),
     copies=_copies,
     row_parameters=("probs",),
+    coins=coins.Coins("(rows,)", lambda case: math.prod(array_of(case, "probs").shape[:-1]), coins.rows),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 
+from specverify.contracts import coins
 from specverify.contracts.arrays import Array, array
 from specverify.contracts.base import (
     Case,
@@ -108,4 +109,5 @@ CONTRACT = Contract(
     equivalents=("speculative_sampling", "rejection_sample"),
     stream=_stream,
     copies=_copies,
+    coins=coins.Coins("(gamma + 1,)", lambda case: array_of(case, "p").shape[0], coins.chain),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from specverify.contracts import coins
 from specverify.contracts.arrays import Array, array
 from specverify.contracts.base import Case, Contract, Parameter, Stream, array_of, check_names, outside, probability_rows
 from specverify.contracts.copies import Copies, sure
@@ -53,4 +54,5 @@ CONTRACT = Contract(
     equivalents=("n-gram and prompt-lookup verification",),
     stream=_stream,
     copies=_copies,
+    coins=coins.Coins("(gamma + 1,)", lambda case: array_of(case, "p").shape[0], coins.chain),
 )

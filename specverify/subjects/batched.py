@@ -12,7 +12,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from specverify.contracts import Array, Case, Malformed, expand
+from specverify.contracts.coins import dtype_of
 from specverify.subjects import adapt
+from specverify.subjects.coins import BITS
 from specverify.subjects.draws import part, seed_everything
 
 if TYPE_CHECKING:
@@ -72,7 +74,7 @@ def _drawer(bound: Bound, case: Case, copies: Copies, key: int) -> Callable[[int
         for place, parameter in enumerate(bound.contract.parameters):
             if parameter.name == "draft":
                 values[place] = adapt.into(bound.declaration.arrays, _draft(np, drafts, rows), bound.device)
-        result = bound.declaration.function(*values, **bound.options(seeds, generator))
+        result = bound.declaration.function(*values, **bound.options(seeds, generator, _coins(ours, bound, case, rows)))
         lengths, tokens = _read(np, adapt.plain(result), rows, copies)
         completed = [np.where(place < lengths, tokens[:, place], _inverse(np, sums, ours.random(rows))) for place, sums in enumerate(copies.completions)]
         return (lengths - 1, *completed)
@@ -82,6 +84,17 @@ def _drawer(bound: Bound, case: Case, copies: Copies, key: int) -> Callable[[int
 
 def _blank(bound: Bound) -> dict[str, Array]:
     return {parameter.name: Array("int64", (0,), b"") for parameter in bound.contract.parameters}
+
+
+def _coins(ours: Any, bound: Bound, case: Case, rows: int) -> Any:
+    """Uniform numbers of the rows' dtype for each copy, (B, n); of a sampler, which takes one for each row, (B,)."""
+    if bound.declaration.rng != "coins":
+        return None
+    assert bound.contract.coins is not None
+    dtype, count = dtype_of(case), bound.contract.coins.count(case)
+    numbers = (ours.integers(0, 1 << BITS[dtype], (rows, count)) / (1 << BITS[dtype])).astype(dtype)
+    shape = (rows,) if bound.contract.row_parameters else (rows, count)
+    return adapt.into(bound.declaration.arrays, Array(dtype, shape, numbers.tobytes()), bound.device)
 
 
 def _repeated(value: object, rows: int) -> object:

@@ -16,6 +16,7 @@ CLAIMS = ("lossless", "greedy-exact", "pathwise", "bitwise")
 RULES = ("standard", "sample-and-match", "block")
 ARRAYS = ("torch", "numpy", "list")
 SEEDS = (None, "int", "generator")
+RNGS = (None, "coins", "generator", "generators", "counter", "global")
 DEVICES = ("cpu", "cuda")
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
@@ -34,6 +35,7 @@ class Declaration:
     devices: tuple[str, ...] = ("cpu",)
     batch: bool = False
     seed: str | None = None
+    rng: str | None = None
     mutates: tuple[str, ...] = ()
     refuses: bool = False
     conventions: Mapping[str, object] = field(default_factory=dict)
@@ -91,6 +93,8 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         batch: whether it takes rows (B, V) beside one row, many numbers beside one; a step p (B, gamma + 1, V) and so on, and gives ids (B, gamma + 1) with -1 behind a
             row's end, or these and the accepted lengths (B,).
         seed: None (draws from the global generators), "int" (takes `seed=`) or "generator" (takes `generator=`).
+        rng: "coins" where it takes its uniform numbers as `coins=`, a one-dimensional array of the rows' dtype (single precision for half); the contract says how
+            many. The other words of the page on contracts ("generator", "generators", "counter", "global") are recorded.
         mutates: arguments that it may write into.
         refuses: whether invalid input raises.
         conventions: what the contract leaves free, by the keys that it lists.
@@ -102,9 +106,8 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         slots: how many copies may run at once.
         memory: address space in bytes; None is 2 GB on the CPU.
         name: how reports call it; the function's name by default.
-        scratch: buffers handed over for output. This option and the five below are for contracts not in this version; they are recorded.
+        scratch: buffers handed over for output. This option and the four below are for contracts not in this version; they are recorded.
         sentinel: what fills unused output slots.
-        rng: how the subject draws.
         peek: of rng="counter" with seed="int": called with a seed and a position, the uniform number that the subject has there; `specverify.exact.pointwise` checks with it.
         siblings: how the children of a tree's node were drawn.
         models: the form of models that a loop takes.
@@ -123,6 +126,7 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         "devices": _each("device", devices, DEVICES),
         "batch": batch,
         "seed": _one_of("seed", seed, SEEDS),
+        "rng": _rng(contract, rng),
         "mutates": tuple(mutates),
         "refuses": refuses,
         "conventions": _conventions(contract, conventions or {}),
@@ -132,7 +136,7 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         "memory": memory,
         "slots": slots,
     }
-    later = {"scratch": scratch, "sentinel": sentinel, "rng": rng, "peek": _peek(peek, rng, seed), "siblings": siblings, "models": models}
+    later = {"scratch": scratch, "sentinel": sentinel, "peek": _peek(peek, rng, seed), "siblings": siblings, "models": models}
     _check_together(arrays, dtypes, seed)
 
     def declare(function: F) -> F:
@@ -175,6 +179,15 @@ def _peek(peek: object, rng: str | None, seed: str | None) -> object:
     if peek is not None and (rng != "counter" or seed != "int"):
         raise SpecverifyError("peek tells the numbers of a counter-based generator by their seed.", hint='Declare rng="counter" and seed="int" as well.')
     return peek
+
+
+def _rng(name: str, rng: str | None) -> str | None:
+    from specverify.contracts import CONTRACTS, contract  # here, so that `import specverify` takes milliseconds
+
+    if _one_of("rng", rng, RNGS) == "coins" and contract(name).coins is None:
+        takers = ", ".join(one.name for one in CONTRACTS.values() if one.coins is not None)
+        raise SpecverifyError(f"{name} takes no coins.", hint=f"These contracts do: {takers}.")
+    return rng
 
 
 def _each(what: str, values: Sequence[str], choices: tuple[str, ...]) -> tuple[str, ...]:

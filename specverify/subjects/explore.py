@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from specverify.contracts import Array, Case, Malformed, array, expand
 from specverify.contracts.arrays import FLOATS
+from specverify.contracts.coins import dtype_of
 from specverify.contracts.picks import every, weights
 from specverify.law import ExactLaw, Outcome, Path, freeze
 from specverify.subjects import adapt
@@ -31,17 +32,31 @@ KEY = 20_261_130
 
 def laws(bound: Bound, cases: list[Case], **options: Any) -> dict[str, object]:
     """The laws of several cases, each {"is": "law", …}, or {"is": "not exact" | "hidden" | "too large", "reason": …}; none if the copy ended."""
-    if "torch" not in sys.modules:
+    if "torch" not in sys.modules and bound.declaration.rng != "coins":
         return {"laws": [_not("it does not draw through torch")] * len(cases)}
-    from specverify.exact import watch
-
     bound.settle()
-    watch.look()
+    if "torch" in sys.modules:
+        from specverify.exact import watch
+
+        watch.look()
     try:
-        return {"laws": [_copy_of(bound).ask({"case": case, **options}) for case in cases]}
+        return {"laws": [_one(bound, {"case": case, **options}) for case in cases]}
     except (BrokenPipe, OSError):
         end()
         return {"laws": None}
+
+
+def _one(bound: Bound, request: dict[str, object]) -> dict[str, object]:
+    """One law: explored, or else computed from coins where the subject takes them. What is not followed once is not tried again then."""
+    coins = bound.declaration.rng == "coins"
+    if coins and bound.declaration.arrays != "torch":
+        bound.unfollowed = f"its coins come as {bound.declaration.arrays}, in which draws are not followed"
+    if not bound.unfollowed:
+        told = _copy_of(bound).ask(request)
+        if not coins or told["is"] not in {"not exact", "hidden"}:
+            return told
+        bound.unfollowed = str(told["reason"])
+    return {**_copy_of(bound).ask({**request, "coins": True}), "above": bound.unfollowed}
 
 
 _COPIES: list[Copy] = []
@@ -112,15 +127,16 @@ def _not(reason: str) -> dict[str, object]:
     return {"is": "not exact", "reason": reason}
 
 
-def _law(bound: Bound, case: Case, *, spans: int, seconds: float, probe: int) -> dict[str, object]:
-    from specverify.exact import NotExact, exact_law
+def _law(bound: Bound, case: Case, *, spans: int, seconds: float, probe: int, coins: bool = False) -> dict[str, object]:
+    from specverify.exact import NotExact
+    from specverify.subjects.opaque import Given  # which builds on what is here
 
     case = {name: expand(value) for name, value in case.items()}
     if (outcomes := _outcomes(case)) > WIDEST:
         return {"is": "too large", "reason": f"{outcomes:,} outcomes are too many to explore"}
-    once = _Once(bound, case, spans)
+    once = (Given if coins else Once)(bound, case, spans)
     try:
-        law = exact_law(once.run, project=once.outcome, max_seconds=seconds, probe=probe)
+        law = once.law(seconds, probe)
     except NotExact as event:
         return {"is": "hidden" if event.hidden else "not exact", "reason": event.message}
     return _told(once.finished(law), once.examples)
@@ -133,7 +149,7 @@ def _outcomes(case: Case) -> int:
     return entries if entries > WIDEST else math.prod(sum(x > 0 for x in row) for value in arrays for row in value.rows())
 
 
-class _Once:
+class Once:
     """A call as the exploration runs it again and again: the tool's own draws first, then the subject, `spans` times."""
 
     def __init__(self, bound: Bound, case: Case, spans: int) -> None:
@@ -144,20 +160,37 @@ class _Once:
         self._runs = itertools.count()  # seeds differ in every execution, so that what one decides by other means than torch shows as a hidden state
         self._blank = {parameter.name: array("int64", (0,), ()) for parameter in bound.contract.parameters}
 
+    def law(self, seconds: float, probe: int) -> ExactLaw:
+        """Explored."""
+        from specverify.exact import exact_law
+
+        return exact_law(self.run, project=self.outcome, max_seconds=seconds, probe=probe)
+
     def run(self) -> list[Any]:
         """The raw results; an exception as ("raised", TypeName)."""
         self.drawn = ()
         generator, seeds = self.bound.generator(KEY), random.Random(f"{KEY}/{next(self._runs)}")
         return [self._call(generator, seeds) for _ in range(self.spans)]
 
-    def _call(self, generator: Any, seeds: random.Random) -> Any:
+    def draw(self) -> dict[str, object]:
+        """What the tool draws around the next call."""
         from specverify.exact import choose
 
-        drawn = self.stream.draw(lambda sums: choose(weights(sums), "draft"))
+        return self.stream.draw(lambda sums: choose(weights(sums), "draft"))
+
+    def coins(self) -> Any:
+        """The next call's, drawn through torch, so that they are followed."""
+        if self.bound.declaration.rng != "coins" or self.bound.contract.coins is None:
+            return None
+        torch = sys.modules["torch"]
+        return torch.rand(self.bound.contract.coins.count(self.case), dtype=getattr(torch, dtype_of(self.case)), device=self.bound.device)
+
+    def _call(self, generator: Any, seeds: random.Random) -> Any:
+        drawn = self.draw()
         self.drawn = (*self.drawn, drawn)
         values = self.bound.arguments({**self._blank, **self.case, **drawn})
         try:
-            return _kept(self.bound.declaration.function(*values, **self.bound.options(seeds, generator)))
+            return _kept(self.bound.declaration.function(*values, **self.bound.options(seeds, generator, self.coins())))
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  whatever it raises is an outcome
             told = adapt.raised(error)
             self.examples.setdefault(str(told["type"]), told)
@@ -198,8 +231,8 @@ def _kept(result: Any) -> Any:
     """The result as it is now: the next call may write into the memory that it lies in."""
     if type(result) in {list, tuple}:
         return type(result)(map(_kept, result))
-    torch, numpy = sys.modules["torch"], sys.modules.get("numpy")
-    if isinstance(result, torch.Tensor):
+    torch, numpy = sys.modules.get("torch"), sys.modules.get("numpy")
+    if torch is not None and isinstance(result, torch.Tensor):
         return result.clone()
     return result.copy() if numpy is not None and isinstance(result, numpy.ndarray) else result
 

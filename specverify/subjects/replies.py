@@ -81,10 +81,11 @@ class TimedOut:
 
 @dataclass(frozen=True)
 class Explored:
-    """A law that was explored, and an example of each exception in it."""
+    """A law that was explored, and an example of each exception in it; `above` says why it is near-exact and not exact, if so."""
 
     law: ExactLaw
     examples: Mapping[str, Raised] = field(default_factory=dict)
+    above: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,11 +96,13 @@ class Unexplored:
         reason: a sentence.
         size: whether the case is too large.
         hidden: whether the subject depends on something else than the draws that are followed, so that none of its laws can be trusted.
+        above: where the reason is that of a near-exact law, why there is no exact one.
     """
 
     reason: str
     size: bool = False
     hidden: bool = False
+    above: str = ""
 
 
 Reply = Value | Raised | Malformed | Died | TimedOut
@@ -142,10 +145,11 @@ def sampled(message: Mapping[str, Any]) -> Sampled:
 
 def explored(message: Mapping[str, Any]) -> Explored | Unexplored:
     """A law from its message."""
+    above = str(message.get("above", ""))
     if message["is"] != "law":
-        return Unexplored(message["reason"], size=message["is"] == "too large", hidden=message["is"] == "hidden")
+        return Unexplored(message["reason"], size=message["is"] == "too large", hidden=message["is"] == "hidden", above=above)
     masses = {freeze(outcome): float(mass) for outcome, mass in message["law"]}
     paths = {freeze(outcome): Path(float(mass), freeze(steps)) for outcome, mass, steps in message["paths"]}
     notes, runs, idealised = tuple(message["notes"]), int(message["runs"]), bool(message["idealised"])
     law = ExactLaw(masses, float(message["open"]), message["kind"], float(message["tolerance"]), notes, paths, runs, idealised)
-    return Explored(law, {name: Raised(one["type"], one["message"], one["where"]) for name, one in message["raised"].items()})
+    return Explored(law, {name: Raised(one["type"], one["message"], one["where"]) for name, one in message["raised"].items()}, above)

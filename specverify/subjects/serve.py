@@ -152,7 +152,7 @@ def _introduce(declaration: Declaration, name: str, bound: dict[str, trial.Bound
     file, line = location(declaration.function)
     description: dict[str, object] = {
         "name": name, "contract": told.name, "claim": declaration.claim, "rule": declaration.rule, "arrays": declaration.arrays,
-        "dtypes": declaration.dtypes, "devices": declaration.devices, "batch": declaration.batch, "seed": declaration.seed,
+        "dtypes": declaration.dtypes, "devices": declaration.devices, "batch": declaration.batch, "seed": declaration.seed, "rng": declaration.rng,
         "mutates": declaration.mutates, "refuses": declaration.refuses, "conventions": dict(declaration.conventions),
         "domain": declaration.domain, "ensures": declaration.ensures is not None, "oracle": declaration.oracle is not None,
         "raises": [one if isinstance(one, str) else one.__name__ for one in declaration.raises], "supports": declaration.supports,
@@ -171,7 +171,7 @@ def _misfit(bound: trial.Bound) -> str | None:
         signature = inspect.signature(declaration.function)
     except (TypeError, ValueError):
         return None  # a builtin that does not tell; the first call will
-    keywords = {"int": ["seed"], "generator": ["generator"]}.get(declaration.seed or "", [])
+    keywords = {"int": ["seed"], "generator": ["generator"]}.get(declaration.seed or "", []) + ["coins"] * (declaration.rng == "coins")
     try:
         signature.bind(*told.parameters, **dict.fromkeys(keywords))
     except TypeError as error:

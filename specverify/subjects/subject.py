@@ -55,6 +55,7 @@ class Description:
     devices: tuple[str, ...] = ("cpu",)
     batch: bool = False
     seed: str | None = None
+    rng: str | None = None
     mutates: tuple[str, ...] = ()
     refuses: bool = False
     conventions: Mapping[str, Any] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from typing import Any
 from specverify.contracts import Array, Case, Contract, Malformed, array, expand, recast
 from specverify.contracts.picks import at_random
 from specverify.law import Outcome, freeze
-from specverify.subjects import adapt
+from specverify.subjects import adapt, coins
 from specverify.subjects.declare import Declaration
 from specverify.subjects.draws import part, put_uniform, seed_everything
 from specverify.subjects.judged import is_declared, judged
@@ -24,13 +24,17 @@ CLOCK_EVERY = 16
 
 @dataclass
 class Bound:
-    """A declaration with its contract. `lifted` hands one row over as (1, V); two dull calls settle it before the first case."""
+    """A declaration with its contract. `lifted` hands one row over as (1, V); two dull calls settle it before the first case.
+
+    `unfollowed` says why an exploration was refused, so that laws of what takes coins are computed without it from then on.
+    """
 
     declaration: Declaration
     contract: Contract
     lifted: bool = False
     settled: bool = False
     device: str = "cpu"
+    unfollowed: str = ""
 
     def settle(self) -> Bound:
         """One row is (V,), unless the subject takes only (1, V). Other failures of the dull call are left to the properties."""
@@ -52,11 +56,20 @@ class Bound:
         expanded = self.contract.prepare({name: expand(value) for name, value in case.items()})
         return adapt.arguments(self.contract, self.declaration, expanded, lifted=self.lifted, device=self.device)
 
-    def options(self, seeds: random.Random, generator: Any) -> dict[str, Any]:
-        """The keyword that carries the seed, if the subject declares one."""
+    def options(self, seeds: random.Random, generator: Any, coins_: Any = None) -> dict[str, Any]:
+        """The keywords that carry the seed and the coins, if the subject declares them."""
+        given = {"coins": coins_} if self.declaration.rng == "coins" else {}
         if self.declaration.seed == "int":
-            return {"seed": seeds.getrandbits(31)}
-        return {"generator": generator} if self.declaration.seed == "generator" else {}
+            return {"seed": seeds.getrandbits(31), **given}
+        return {"generator": generator, **given} if self.declaration.seed == "generator" else given
+
+    def coins(self, case: Case, rng: random.Random, place: tuple[float, int] | None = None) -> tuple[Any, tuple[int, str]]:
+        """Coins for one call, if it takes them; how many, and the dtype of the one that a value was put in the place of."""
+        if self.declaration.rng != "coins":
+            return None, (0, "")
+        numbers = coins.drawn(self.contract, case, rng)
+        told = coins.put(numbers, case, *place) if place else (0, "")
+        return coins.given(self.declaration.arrays, case, numbers, self.device), told
 
     def generator(self, key: int) -> Any:
         """A torch.Generator for one stream, if the subject takes one."""
@@ -80,9 +93,10 @@ def call(bound: Bound, case: Case, *, key: int = 0, put: tuple[float, int] | Non
     before = adapt.copier(values)() if watch else []
     if bound.contract.random:
         seed_everything(key)
-    options = bound.options(random.Random(key), bound.generator(key))
-    none: Callable[[], tuple[int, str]] = lambda: (0, "")  # noqa: E731
-    with put_uniform(*put) if put else nullcontext(none) as told:
+    given, placed = bound.coins({name: expand(value) for name, value in case.items()}, random.Random(part(key, "coins")), put)
+    options = bound.options(random.Random(key), bound.generator(key), given)
+    none: Callable[[], tuple[int, str]] = lambda: placed  # noqa: E731
+    with put_uniform(*put) if put and given is None else nullcontext(none) as told:
         reply, result = _guarded(bound, case, lambda: bound.declaration.function(*values, **options))
         reply["uniforms"], reply["put"] = told()
     if watch:
@@ -154,7 +168,7 @@ def _drawer(bound: Bound, case: Case, ours: random.Random, generator: Any) -> Ca
         values = fixed()
         for name, value in drawn.items():
             values[slots[name]] = adapt.into(bound.declaration.arrays, value, bound.device)
-        options = bound.options(ours, generator)
+        options = bound.options(ours, generator, bound.coins(case, ours)[0])
         reply, _ = _guarded(bound, case, lambda: bound.declaration.function(*values, **options))
         return stream.finish(pick, drawn, _as_outcome(reply, examples))
 

@@ -41,6 +41,13 @@ def as_numpy(p, q, draft):
     return right_step(p, q, draft).tokens.numpy().astype("int32")
 
 
+def with_coins(p, q, draft, coins):
+    """A row of the coins for each copy."""
+    lengths = torch.full((len(p),), 2)
+    tokens, accepted = Standard()(specref.rules.Round(p, q, draft, lengths, coins[:, :2], coins[:, 2]))
+    return tokens, accepted
+
+
 def bonus_from_q(p, q, draft):
     return right_step(torch.cat([p[:, :-1], q[:, -1:]], 1), q, draft)
 
@@ -56,6 +63,10 @@ def counts(step: Callable, keep: str, n: int = 100_000, case: Case = CASE, name:
 def test_counts_follow_the_law(step, arrays) -> None:
     seen = counts(step, "tokens", 40_000, arrays=arrays)
     assert log_e_value(seen, product_law(P)) < 7
+
+
+def test_coins_come_for_every_copy() -> None:
+    assert log_e_value(counts(with_coins, "tokens", 40_000, rng="coins"), product_law(P)) < 7
 
 
 def test_a_block_tells_how_many_were_accepted() -> None:

@@ -64,7 +64,7 @@ def test_a_decorator_returns_the_function_unchanged() -> None:
 def test_the_numbers_of_a_counter_are_recorded() -> None:
     sv.subject("sample", rng="counter", seed="int", peek=max)(min)
     (declared,) = DECLARED
-    assert declared.later == {"rng": "counter", "peek": max}
+    assert (declared.rng, declared.later) == ("counter", {"peek": max})
 
 
 def test_what_is_no_callable_is_refused() -> None:
