@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from specprops.violation import NoAnswer, Row, Violation
+from specprops.violation import NoAnswer, NotJudged, Row, Violation
 from specverify import observe, stats
 from specverify.audit.records import Certificate
 from specverify.contracts import Case, digest
@@ -129,6 +129,21 @@ class Trial:
         self.rungs.add(seen.evidence)
         told = max(seen.comparison.impossible, key=seen.comparison.impossible.__getitem__, default="")
         return (show_outcome(told), math.fsum(seen.comparison.impossible.values()), seen)
+
+    def decisions(self, case: Case) -> None:
+        """Each decision must be the one that the numbers of the subject's own generator make; what they do not explain accuses nobody."""
+        seen = self._bench.subject.decide(case)
+        if not isinstance(seen, dict):
+            self._answered(seen)
+            return
+        self.draws += seen["calls"]
+        if seen["unread"]:
+            raise NotJudged(f"the numbers of peek do not explain what it does: {seen['unread']}")
+        self.remark = f"borders are known to {seen['open']:.2g} in all" + "".join(f"; {note}" for note in seen["notes"])
+        if seen["findings"]:
+            raise Violation(
+                f"By the numbers that its own peek tells, {seen['findings'][0]}", tuple(Row(one, "", "") for one in seen["findings"][1:]), kind="decision"
+            )
 
     def look(self, case: Case, question: Question, *, draws: int | None = None) -> Observed:
         """The screen's draws of a case, to be described and not judged."""

@@ -254,6 +254,24 @@ def test_block(trial: Trial, case: Case) -> None:
     trial.certify(case, product_law(_rows(case, "p")), "tokens", "the tokens of a block, bonus included", draws=CERTIFIED)
 
 
+def _peeks(subject: Description) -> str | None:
+    """Why decisions are not checked by the generator's numbers."""
+    return _declares("standard")(subject) if subject.peek else "it tells no numbers of a counter-based generator"
+
+
+def uneven(subject: Description) -> list[Case]:
+    """Rows whose ratios no narrow type has, with drafts that are always, often and seldom accepted."""
+    dtype = (rows.wide(subject) or subject.dtypes)[0]
+    case = _case(dtype, [(0.1, 0.2, 0.7), (0.3, 0.6, 0.1), (0.45, 0.35, 0.2)], [(0.7, 0.13, 0.17), (0.35, 0.25, 0.4)])
+    return [{**case, "draft": array("int64", (2,), draft)} for draft in ((1, 0), (0, 1), (2, 2))]
+
+
+@prop("CHN-015", "Each decision is the one that the number of the counter-based generator makes at its position.", source="2211.17192, algorithm 1", guards="joint",
+      after=("CHN-003",), first=uneven, applies=_peeks)  # fmt: skip
+def test_decisions(trial: Trial, case: Case) -> None:
+    trial.decisions(case)
+
+
 def keeps_prefix(d: Draw) -> bool:
     """Whether all tokens but the last are the first draft tokens (theory S12a)."""
     return d.tokens[: d.n] == d.draft[: d.n]

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from specverify.contracts import Array, contract, fitted
 from specverify.errors import SpecverifyError, Unloadable
-from specverify.subjects import adapt, batched, explore, trial
+from specverify.subjects import adapt, batched, decide, explore, trial
 from specverify.subjects.declare import DECLARED, Declaration, location, subject
 from specverify.subjects.frames import BrokenPipe, read_frame, write_frame
 
@@ -58,6 +58,8 @@ def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[st
                 return batched.sample(bound[name], case, keep=keep, **rest)
             case {"do": "sample", "subject": name, "case": case, **rest}:
                 return trial.sample(bound[name], case, **rest)
+            case {"do": "decide", "subject": name, "case": case}:
+                return decide.decisions(bound[name], case)
             case {"do": "law", "subject": name, "cases": cases, **rest}:
                 return explore.laws(bound[name], cases, **rest)
             case _:
@@ -156,7 +158,7 @@ def _introduce(declaration: Declaration, name: str, bound: dict[str, trial.Bound
         "mutates": declaration.mutates, "refuses": declaration.refuses, "conventions": dict(declaration.conventions),
         "domain": declaration.domain, "ensures": declaration.ensures is not None, "oracle": declaration.oracle is not None,
         "raises": [one if isinstance(one, str) else one.__name__ for one in declaration.raises], "supports": declaration.supports,
-        "memory": declaration.memory, "slots": declaration.slots, "file": file, "line": line,
+        "peek": "peek" in declaration.later, "memory": declaration.memory, "slots": declaration.slots, "file": file, "line": line,
     }  # fmt: skip
     problem = _misfit(me)
     if problem is None:

@@ -15,6 +15,8 @@ from specverify.subjects.worker import Limits, Overdue, WorkerGone
 STREAM_SECONDS = 20.0
 LAW_SECONDS = 10.0
 """For the exploration of one case; a step over 8 tokens with 3 drafts takes 2.6 s."""
+DECIDE_SECONDS = 60.0
+"""For the decisions of one case: a thousand calls, and some twenty thousand seeds."""
 DRAW_SECONDS = 0.02
 """A stream that needs longer than 20 s and 20 ms a draw stops by itself; that is no answer. Third-party steps take 0.1 to 1 ms at small V."""
 
@@ -64,6 +66,7 @@ class Description:
     oracle: bool = False
     raises: tuple[str, ...] = ()
     supports: tuple[str, ...] = ()
+    peek: bool = False
     memory: int | None = None
     slots: int | None = None
     file: str = ""
@@ -125,6 +128,10 @@ class Subject:
         if not isinstance(answer, dict) or answer["laws"] is None:
             return [Unexplored(f"under exploration it {answer if not isinstance(answer, dict) else 'ends the process'}")] * len(cases)
         return [explored(one) for one in answer["laws"]]
+
+    def decide(self, case: Case) -> dict[str, Any] | Died | TimedOut:
+        """The decisions of a step with a counter-based generator, checked by the numbers that it tells; see `decide.decisions`."""
+        return self._ask(case, {"do": "decide", "subject": self.description.name, "case": dict(case)}, DECIDE_SECONDS)
 
     def _ask(self, case: Case, message: Mapping[str, object], seconds: float) -> dict[str, Any] | Died | TimedOut:
         self.contract.check(case)
