@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import importlib.util
 import itertools
 import math
 import os
@@ -20,6 +22,7 @@ from specverify.law import ExactLaw, Outcome, Path, freeze
 from specverify.subjects import adapt
 from specverify.subjects.bootstrap import end_with_parent
 from specverify.subjects.frames import BrokenPipe, read_frame, write_frame
+from specverify.subjects.memory import unlimited_memory
 
 if TYPE_CHECKING:
     from specverify.subjects.trial import Bound
@@ -31,8 +34,8 @@ KEY = 20_261_130
 
 def laws(bound: Bound, cases: list[Case], **options: Any) -> dict[str, object]:
     """The laws of several cases, each {"is": "law", …}, or {"is": "not exact" | "hidden" | "too large", "reason": …}; none if the copy ended."""
-    if "torch" not in sys.modules:
-        return {"laws": [_not("it does not draw through torch")] * len(cases)}
+    if not _torch():
+        return {"laws": [_not("its Python has no torch")] * len(cases)}
     from specverify.exact import watch
 
     bound.settle()
@@ -42,6 +45,16 @@ def laws(bound: Bound, cases: list[Case], **options: Any) -> dict[str, object]:
     except (BrokenPipe, OSError):
         end()
         return {"laws": None}
+
+
+def _torch() -> bool:
+    """Whether there is torch, which follows the draws of numpy and `random` too. It is loaded beyond the subject's limit of memory, of which a build for CUDA needs more."""
+    if "torch" not in sys.modules:
+        if importlib.util.find_spec("torch") is None:
+            return False
+        with unlimited_memory():
+            importlib.import_module("torch")
+    return True
 
 
 _COPIES: list[Copy] = []
@@ -147,7 +160,9 @@ class _Once:
     def run(self) -> list[Any]:
         """The raw results; an exception as ("raised", TypeName)."""
         self.drawn = ()
-        generator, seeds = self.bound.generator(KEY), random.Random(f"{KEY}/{next(self._runs)}")
+        from specverify.exact.generators import Ours
+
+        generator, seeds = self.bound.generator(KEY), Ours(f"{KEY}/{next(self._runs)}")
         return [self._call(generator, seeds) for _ in range(self.spans)]
 
     def _call(self, generator: Any, seeds: random.Random) -> Any:

@@ -29,7 +29,7 @@ ROOMS = {
 
 WORKER_SIDE = [
     "__init__.py", "errors.py", "law", "exact", "contracts", "subjects/__init__.py", "subjects/adapt.py", "subjects/bootstrap.py", "subjects/declare.py",
-    "subjects/domain.py", "subjects/draws.py", "subjects/explore.py", "subjects/frames.py", "subjects/judged.py", "subjects/serve.py", "subjects/trial.py", "faults", "gallery",
+    "subjects/domain.py", "subjects/draws.py", "subjects/explore.py", "subjects/frames.py", "subjects/judged.py", "subjects/memory.py", "subjects/serve.py", "subjects/trial.py", "faults", "gallery",
 ]  # fmt: skip
 """What runs in the subject's interpreter: the standard library alone, torch, numpy and transformers where present, Python 3.10."""
 EXTRAS_OF_THE_REFERENCE = {"transformers_models.py": {"transformers"}, "suffixes.py": {"numpy", "pydivsufsort"}, "__main__.py": {"transformers"}}
