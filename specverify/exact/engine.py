@@ -75,7 +75,7 @@ def exact_law(  # noqa: PLR0913
     min_path: float = SMALLEST,
     probe: int = 2,
 ) -> ExactLaw:
-    """The exact law of what a function returns, over all random choices that it makes through torch.
+    """The exact law of what a function returns, over all random choices that it makes through torch, numpy and `random`.
 
     Args:
         f: any function; its arguments are copied for every execution. Draws count as random whatever their generator was seeded with: a

@@ -171,9 +171,10 @@ Places = list[tuple[Any, Any, Any]]
 
 def captured(objects: Sequence[Any], kinds: Sequence[type]) -> Places:
     """Names and other places that hold a method bound to a generator, as `from random import random` leaves them."""
-    bound = [one for one in objects if type(one) in {MethodType, BuiltinMethodType} and type(one.__self__) in kinds]
+    methods = [one for one in objects if type(one) in {MethodType, BuiltinMethodType} and type(one.__self__) in kinds]
+    bound = [one for one in methods if hasattr(one.__self__, one.__name__)]  # one of ours may be left from a law before, in a traceback
     names = {id(one) for one in bound}
-    holders = [one for one in gc.get_referrers(*bound) if one is not bound and one is not objects] if bound else []
+    holders = [one for one in gc.get_referrers(*bound) if one is not bound and one is not methods and one is not objects] if bound else []
     found: Places = []
     for holder in holders:
         if isinstance(holder, CellType):
