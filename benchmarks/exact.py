@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
+import random
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -140,6 +142,33 @@ def own_lines() -> list[Line]:
     ]  # fmt: skip
 
 
+def others_lines() -> list[Line]:
+    """The same step through numpy's generator, and through `random`."""
+    numbers = np.random.default_rng(0)
+
+    def numpy_step(p: Any, q: Any, draft: Any) -> list[int]:
+        for i, x in enumerate(draft):
+            if not numbers.random() * q[i, x] < p[i, x]:
+                rest = np.maximum(p[i] - q[i], 0)
+                return [*draft[:i], numbers.choice(len(rest), p=rest / rest.sum())]
+        return [*draft, numbers.choice(p.shape[1], p=p[-1])]
+
+    def plain_step(p: Any, q: Any, draft: Any) -> list[int]:
+        for i, x in enumerate(draft):
+            if not random.random() * q[i, x] < p[i, x]:
+                return [*draft[:i], random.choices(range(p.shape[1]), np.maximum(p[i] - q[i], 0))[0]]
+        return [*draft, random.choices(range(p.shape[1]), p[-1])[0]]
+
+    every = list(itertools.product(range(4), repeat=3))
+    p, q = rows(4, 4, torch.float64), rows(3, 4, torch.float64).flip(1)
+    steps = {"numpy's step": numpy_step, "step through random": plain_step}
+    return [over_drafts(name, _of_arrays(verify), p, q, every, "0.7 s, as torch's") for name, verify in steps.items()]
+
+
+def _of_arrays(verify: Callable[[Any, Any, Any], Any]) -> Step:
+    return lambda p, q, draft: verify(p.numpy(), q.numpy(), draft.tolist())
+
+
 def transformers_lines() -> list[Line]:
     """The step of Hugging Face transformers, through its gallery entry."""
     try:
@@ -240,7 +269,7 @@ def main() -> None:
     torch.set_num_threads(1)
     exact_law(whole, rows(2, 2), rows(1, 2))  # what is loaded at first use
     print(HEAD)
-    for line in own_lines() + transformers_lines() + generation_line():
+    for line in own_lines() + others_lines() + transformers_lines() + generation_line():
         print(line, flush=True)
     if not any(declared.contract == "sample" for declared in DECLARED):
         return

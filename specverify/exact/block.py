@@ -14,8 +14,7 @@ import torch
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from torch import Tensor
 
-from specverify.exact import watch
-from specverify.exact.machine import here
+from specverify.exact.machine import RUNNING, here
 from specverify.exact.nodes import Node, Opaque, continuous, settle
 from specverify.exact.space import Stop
 
@@ -57,12 +56,12 @@ class Block(NDArrayOperatorsMixin):
             if node is not None and continuous(node):
                 raise Stop(node.reason if isinstance(node, Opaque) else f"it reads a continuous random number, at {here()}")
             if node is not None:
-                settle(watch.RUNNING[-1].walk, node)
+                settle(RUNNING[-1].walk, node)
         return self.values
 
     def tensor(self) -> Tensor:
         """As a tensor of its own, followed."""
-        return watch.RUNNING[-1].mark(torch.from_numpy(np.array(self.values)), [*self.nodes.flat])
+        return RUNNING[-1].mark(torch.from_numpy(np.array(self.values)), [*self.nodes.flat])
 
     def moved(self, function: Function) -> Block:
         """The same elements elsewhere."""
@@ -203,7 +202,7 @@ def _computed(function: Function, follow: Function, args: tuple[Any, ...], keywo
         found = follow(*(one.tensor() if isinstance(one, Block) else torch.from_numpy(np.array(one)) for one in args), **theirs)
     except (RuntimeError, TypeError):
         return _plainly(function, args, keywords)
-    nodes: list[Node | None] = watch.RUNNING[-1].memory.elements(found)
+    nodes: list[Node | None] = RUNNING[-1].memory.elements(found)
     same = found.dtype == torch_dtype(values.dtype) and tuple(found.shape) == values.shape
     if not same or not np.array_equal(np.asarray(_numbers(found)), values, equal_nan=values.dtype.kind == "f"):
         return _plainly(function, args, keywords)
@@ -214,7 +213,7 @@ def _computed(function: Function, follow: Function, args: tuple[Any, ...], keywo
 
 def _numbers(found: Tensor) -> Any:
     """The numbers of this execution, undecided."""
-    machine = watch.RUNNING[-1]
+    machine = RUNNING[-1]
     machine.paused += 1
     try:
         return found.detach().numpy()

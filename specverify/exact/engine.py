@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import heapq
 import itertools
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,10 +16,10 @@ import torch
 from torch import Tensor
 
 from specverify.exact import triton, watch
+from specverify.exact.generators import Ours
 from specverify.exact.leaves import Leaf, frozen, leaves
-from specverify.exact.machine import Machine
-from specverify.exact.numbers import Number
-from specverify.exact.space import Box, Hidden, NotExact, Outcomes, Stop, Unfinished, Walk
+from specverify.exact.machine import RUNNING, Machine
+from specverify.exact.space import Behind, Box, Hidden, NotExact, Outcomes, Stop, Unfinished, Walk
 from specverify.exact.torch_ops import HANDLERS
 from specverify.exact.torch_random import DRAWS
 from specverify.law import ExactLaw, Outcome, Path
@@ -29,7 +30,9 @@ ROUNDINGS = 8
 """Times the relative rounding of the coarsest dtype that one decision may be off by."""
 SINGLE = torch.finfo(torch.float32).eps
 """Granted at least: what is computed before a draw is not watched, and rows of probabilities come in single precision, as do their sums."""
-_PROBES = watch.Ours(watch.SEED)
+SYMBOLIC = re.compile(r"\bNumber'|\bof (type )?Number\b|\bDrawnArray\b")
+"""In the text of an error: Python or a library found a stand-in where it wants a plain number."""
+_PROBES = Ours(watch.SEED)
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ def exact_law(  # noqa: PLR0913
     min_path: float = SMALLEST,
     probe: int = 2,
 ) -> ExactLaw:
-    """The exact law of what a function returns, over all random choices that it makes through torch.
+    """The exact law of what a function returns, over all random choices that it makes through torch, numpy and `random`.
 
     Args:
         f: any function; its arguments are copied for every execution. Draws count as random whatever their generator was seeded with: a
@@ -94,37 +97,32 @@ def exact_law(  # noqa: PLR0913
         NotExact: the function draws in a way that is not followed, reads a continuous number, or decides by something else than its draws.
     """
     call = _Call(f, args, setup, project or frozen, catch, grid)
-    found, limits = _Found(), _Limits(max_runs, time.monotonic() + max_seconds, min_path)
+    limits = _Limits(max_runs, time.monotonic() + max_seconds, min_path)
     try:
-        with watch.alone(), watch.patched(), watch.eagerly(), triton.followed(), watch.others_resting():
-            _explore_all(call, limits, found, probe)
+        return _law(_explored(call, limits, probe))
     except Stop as stop:
-        if watch.RUNNING:
+        if RUNNING:
             raise
         refused = NotExact(f"The law cannot be explored exactly: {stop.reason}.", hint="Its samples can still be tested.")
         refused.hidden = stop.hidden
         raise refused from None
-    return _law(found)
 
 
 @contextmanager
 def real() -> Iterator[None]:
     """Draws that are not part of the law: inside, torch runs as it is."""
-    for machine in watch.RUNNING:
-        machine.paused += 1
-    try:
+    if not RUNNING:
         yield
-    finally:
-        for machine in watch.RUNNING:
-            machine.paused -= 1
+        return
+    with RUNNING[-1].aside(), watch.unmoved():
+        yield
 
 
 def choose(weights: Sequence[float], label: str) -> int:
     """One index with these weights, as a choice of its own in the law that is being explored: for what surrounds a function, such as drafts."""
-    machine = watch.RUNNING[-1]
+    machine = RUNNING[-1]
     variable = machine.finite(label, weights)
-    machine.walk.narrow(variable, frozenset((variable.at,)))
-    return variable.at
+    return machine.walk.choose(variable)
 
 
 @dataclass(frozen=True)
@@ -155,12 +153,21 @@ class _Call:
         except Stop:
             raise
         except self.catch as error:
-            if type(error).__module__.startswith("torch._dynamo"):
-                raise Stop(f"torch cannot compile it under an exploration ({type(error).__name__})") from error
-            if f"{Number.__name__}'" in str(error) or f"of {Number.__name__}" in str(error):
-                raise Stop("it uses a continuous random number where only a plain one fits") from error
+            own(error)
             return [Leaf(1.0, {}, ("raised", type(error).__name__))]
         return leaves(machine, result, self.project)
+
+
+def own(error: BaseException) -> None:
+    """Nothing, if an exception is the function's own.
+
+    Raises:
+        Stop: it comes of how the function is executed here.
+    """
+    if type(error).__module__.startswith("torch._dynamo"):
+        raise Stop(f"torch cannot compile it under an exploration ({type(error).__name__})") from error
+    if SYMBOLIC.search(str(error)):
+        raise Stop("it uses a continuous random number where only a plain one fits") from error
 
 
 def _copied(args: Sequence[Any]) -> list[Any]:
@@ -187,6 +194,24 @@ def _twin(one: Tensor | torch.Generator) -> Any:
     if isinstance(one, torch.Generator):
         return torch.Generator(one.device).set_state(one.get_state())
     return one.detach().clone().requires_grad_(one.requires_grad)
+
+
+def _explored(call: _Call, limits: _Limits, probe: int) -> _Found:
+    """Everything; once more where a method of a generator was not found because it was put somewhere since that was looked for."""
+    start = time.monotonic()
+    try:
+        return _explored_once(call, limits, probe)
+    except Behind:
+        if not watch.forget(start):
+            raise
+        return _explored_once(call, limits, probe)
+
+
+def _explored_once(call: _Call, limits: _Limits, probe: int) -> _Found:
+    found = _Found()
+    with watch.alone(), watch.patched(), watch.eagerly(), triton.followed(), watch.others_resting():
+        _explore_all(call, limits, found, probe)
+    return found
 
 
 def _explore_all(call: _Call, limits: _Limits, found: _Found, probe: int) -> None:

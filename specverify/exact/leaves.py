@@ -14,7 +14,7 @@ from torch import Tensor
 from specverify.exact.chain import Chain
 from specverify.exact.machine import Machine
 from specverify.exact.nodes import Table, settle
-from specverify.exact.numbers import Number
+from specverify.exact.numbers import Symbol
 from specverify.exact.space import Finite, Grid, Outcomes, Stop
 from specverify.law import Outcome, freeze
 
@@ -60,7 +60,7 @@ def leaves(machine: Machine, result: Any, project: Callable[[Any], Outcome]) -> 
 
 
 def _plain(result: Any) -> bool:
-    if isinstance(result, Number):
+    if isinstance(result, Symbol):
         raise Stop("it returns a continuous random number")
     if isinstance(result, (list, tuple)):
         return type(result) in {list, tuple} and all(map(_plain, result))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +42,12 @@ class Machine(TorchDispatchMode):  # type: ignore[no-untyped-call]
         super().__init__()  # type: ignore[no-untyped-call]
         self.walk, self.memory, self.watched, self.grids = walk, Memory(), watched, grids
         self._handlers, self._draws = handlers, draws
-        self.drawn: dict[bytes, tuple[object, Any]] = {}
-        self.states: set[bytes] = set()
+        self.drawn: dict[Hashable, tuple[object, Any]] = {}
+        self.states: set[Hashable] = set()
         self.generators: dict[int, Any] = {}
-        self.paused = 0
+        self.moved: dict[int, tuple[Any, Hashable]] = {}
+        self.seed = self.unseeded = 0
+        self.thread, self.paused = threading.get_ident(), 0
         self._genuine: Exception | None = None
 
     @classmethod
@@ -126,7 +130,7 @@ class Machine(TorchDispatchMode):  # type: ignore[no-untyped-call]
             member.races.append(race)
         return race
 
-    def reused(self, state: bytes, signature: object) -> Any:
+    def reused(self, state: Hashable, signature: object) -> Any:
         """What the same request gave from the same state of a generator before, or none."""
         if state not in self.drawn:
             return None
@@ -151,10 +155,33 @@ class Machine(TorchDispatchMode):  # type: ignore[no-untyped-call]
         for tensor in given:
             yield from (node for node in self.memory.elements(tensor) if node is not None)
 
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Inside, operations are the engine's own: none is watched."""
+        self.paused += 1
+        try:
+            yield
+        finally:
+            self.paused -= 1
+
     def mark(self, result: Tensor, nodes: Sequence[Node | None]) -> Tensor:
         """Put nodes beside the elements of a result."""
         self.memory.write(result, nodes)
         return result
+
+
+RUNNING: list[Machine] = []
+"""Executions under way, innermost last."""
+
+
+def current() -> Machine | None:
+    """The execution under way; none outside, and where its draws are not part of the law."""
+    machine = RUNNING[-1] if RUNNING else None
+    if machine is None or machine.paused:
+        return None
+    if threading.get_ident() != machine.thread:
+        raise Stop(f"it draws in another thread, at {here()}")
+    return machine
 
 
 def _drops(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
@@ -238,9 +265,12 @@ def tensors(args: Any, kwargs: Mapping[str, Any]) -> list[Tensor]:
     return found
 
 
-_PACKAGE = Path(__file__).parent.parent
-OURS = tuple(str(one) for one in (_PACKAGE / "exact", _PACKAGE / "subjects", Path(torch.__file__).parent, Path(contextlib.__file__).parent))
-"""Where no line of a subject stands: the engine, torch, and the standard library."""
+_PACKAGE, _NUMPY = Path(__file__).parent.parent, importlib.util.find_spec("numpy")
+OURS = tuple(
+    str(one) for one in (_PACKAGE / "exact", _PACKAGE / "subjects", Path(torch.__file__).parent, *(_NUMPY.submodule_search_locations or () if _NUMPY else ()))
+)
+LIBRARY = str(Path(contextlib.__file__).parent)
+"""Where no line of a subject stands: the engine, torch and numpy; the standard library, beside whose files packages may lie."""
 
 
 def here() -> str:
@@ -267,4 +297,4 @@ def compiled() -> bool:
 def _ours(file: str) -> bool:
     if "triton" in sys.modules and file.startswith(str(Path(str(sys.modules["triton"].__file__)).parent)):
         return True
-    return file.startswith((*OURS, "<")) and "site-packages" not in file.removeprefix(OURS[2])
+    return file.startswith((*OURS, "<")) or (file.startswith(LIBRARY) and "-packages" not in file)

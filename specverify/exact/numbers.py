@@ -5,6 +5,7 @@ It is no float: what turns it into one, as C code does, is told and refused, whe
 
 from __future__ import annotations
 
+import abc
 import math
 import numbers
 from collections.abc import Callable, Mapping
@@ -13,22 +14,41 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from specverify.exact.chain import Chain
+from specverify.exact.machine import Machine
 from specverify.exact.space import Stop
+from specverify.exact.torch_elements import cast
 
 Function = Callable[..., Tensor]
 
 
-class Number:
+class Symbol:
+    """What stands for continuous draws outside of torch's tensors."""
+
+    __slots__ = ()
+
+    @property
+    @abc.abstractmethod
+    def tensor(self) -> Tensor:
+        """The draws as a tensor that is followed."""
+
+
+class Number(Symbol):
     """A number that remembers the draw it came from; arithmetic and comparisons go through torch, where they are followed.
 
     Args:
         tensor: of shape (), float64.
     """
 
-    __slots__ = ("tensor",)
+    __slots__ = ("_tensor",)
 
     def __init__(self, tensor: Tensor) -> None:
-        self.tensor = tensor
+        self._tensor = tensor
+
+    @property
+    def tensor(self) -> Tensor:
+        """The number, of shape ()."""
+        return self._tensor
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> Any:
@@ -55,6 +75,19 @@ class Number:
     def _refuse(self, *_: Any) -> Any:
         raise Stop("it turns a continuous random number into a plain one")
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **settings: Any) -> Any:
+        """Among numpy's numbers and arrays it stands for a Python number."""
+        from specverify.exact.numpy_arrays import applied
+
+        return applied(ufunc, method, *inputs, **settings)
+
+    def __array_function__(self, func: Any, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """In numpy's functions, for an array of one number."""
+        from specverify.exact.numpy_functions import called
+
+        return called(func, args, kwargs)
+
+    __array__ = _refuse
     __repr__ = __str__ = __format__ = __float__ = __round__ = __reduce_ex__ = __index__ = _refuse
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = _refuse
 
@@ -70,12 +103,20 @@ def _tensor(one: Any) -> Any:
 
 def _binary(function: Function, *, turned: bool = False) -> Callable[[Number, Any], Any]:
     def method(self: Number, other: Any) -> Any:
-        if not isinstance(other, (int, float, Number)):
+        if not isinstance(other, (int, float, Number)) or hasattr(type(other), "__array_priority__"):  # numpy's numbers compute with it as with any other
             return NotImplemented
         result = function(_plain(other), self.tensor) if turned else function(self.tensor, _plain(other))
         return bool(result) if result.dtype == torch.bool else result.item()
 
     return method
+
+
+def number(machine: Machine, value: float, chain: Chain) -> Any:
+    """A draw as a Python number: followed, or plain in a replay."""
+    if not machine.watched:
+        return value
+    with machine.aside():
+        return Number(machine.mark(torch.scalar_tensor(value, dtype=torch.float64), [cast(chain, torch.float64)]))
 
 
 def _plain(one: Any) -> Tensor:

@@ -51,6 +51,10 @@ class Hidden(Stop):
     hidden = True
 
 
+class Behind(Stop):
+    """A generator that is known was moved by a method that was not found."""
+
+
 class Unfinished(Stop):
     """Ends an execution that follows a path of hardly any mass, or after its time: what is left of it stays open."""
 
@@ -72,7 +76,7 @@ class Form:
         number: one index to its number, as a double that is rounded to the type when it is written.
     """
 
-    family: Hashable
+    family: tuple[Hashable, ...]
     bits: int
     values: Callable[[Any], Any]
     ideal: Callable[[Any], Any]
@@ -258,6 +262,12 @@ class Walk:
         variable.inside = self.inside[variable.index] = part
         if self.mass < self.least:
             raise Unfinished("it goes on where hardly any mass is left")
+
+    def choose(self, variable: Finite) -> int:
+        """Keep the outcome that it has. Where there is no other it is kept in mind too, so that replays stand where a choice among draws is made."""
+        self.narrow(variable, frozenset((variable.at,)))
+        self.inside.setdefault(variable.index, variable.inside)
+        return variable.at
 
     def _wait(self, variable: Grid | Finite, other: Outcomes, mass: float) -> None:
         points = {index: one.at for index, one in self.variables.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -35,26 +36,48 @@ CONJUNCTIONS = {"logical_and": False, "bitwise_and": False, "logical_or": True, 
 
 def pointwise(machine: Machine, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """An operation that maps element by element."""
-    operands = [_Operand(machine, one) for one in args]
+    operands = [Operand(one, machine.memory.elements(one) if isinstance(one, Tensor) else ()) for one in args]
     result = machine.run(func, args, kwargs)
-    shape = result.size()
-    rows = [operand.spread(shape) for operand in operands]
     settings = {name: value for name, value in kwargs.items() if name != "out"}
-    mapping = _Mapping(machine, func, operands, settings, result.dtype)
+    operation = Operation(name_of(func), pure(func), settings, _promoted(name_of(func), operands))
+    return machine.mark(result, mapped(machine, operation, operands, result))
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An elementwise operation: torch's name for it, the function of tensors, its settings, the dtype of the computation; `origin` tells libraries apart."""
+
+    name: str
+    function: Callable[..., Tensor]
+    settings: Mapping[str, Any]
+    compute: torch.dtype | None
+    origin: str = "torch"
+
+
+def mapped(machine: Machine, operation: Operation, operands: Sequence[Operand], result: Tensor) -> list[Node | None]:
+    """What the elements of the result are."""
+    rows = [operand.spread(result.size()) for operand in operands]
+    mapping = _Mapping(machine, operation, operands, result.dtype)
     made: list[Node | None] = []
     for e in range(result.numel()):
         mine = [row[e] if row else None for row in rows]
         made.append(mapping.node(e, mine) if any(node is not None for node in mine) else None)
-    return machine.mark(result, made)
+    return made
 
 
-class _Operand:
-    """One argument before the operation, which may write into it: elements and their nodes."""
+def _promoted(name: str, operands: Sequence[Operand]) -> torch.dtype | None:
+    """The dtype in which torch computes with two tensors."""
+    given = [operand.given for operand in operands if isinstance(operand.given, (Tensor, float, int, bool)) and not isinstance(operand.given, torch.dtype)]
+    both = sum(operand.is_tensor for operand in operands) == 2  # noqa: PLR2004
+    return torch.result_type(given[0], given[1]) if both and name not in {"where", "masked_fill"} else None
 
-    def __init__(self, machine: Machine, given: Any) -> None:
-        self.given = given
+
+class Operand:
+    """One argument before the operation, which may write into it: elements and their nodes, those of tensors."""
+
+    def __init__(self, given: Any, nodes: Sequence[Node | None]) -> None:
+        self.given, self.nodes = given, nodes
         self.is_tensor = isinstance(given, Tensor)
-        self.nodes = machine.memory.elements(given) if self.is_tensor else []
         self.values = given.detach().clone() if self.is_tensor else given
         self.flat: Tensor | None = None
 
@@ -79,12 +102,10 @@ class _Operand:
 class _Mapping:
     """One elementwise operation, and what it makes of the nodes at one place."""
 
-    def __init__(self, machine: Machine, func: Any, operands: Sequence[_Operand], settings: Mapping[str, Any], dtype: torch.dtype) -> None:
-        self.machine, self.operands, self.settings, self.dtype = machine, operands, settings, dtype
-        self.name, self.function = name_of(func), pure(func)
-        given = [operand.given for operand in operands if isinstance(operand.given, (Tensor, float, int, bool)) and not isinstance(operand.given, torch.dtype)]
-        tensor_count = sum(operand.is_tensor for operand in operands)
-        self.compute = torch.result_type(given[0], given[1]) if tensor_count == 2 and self.name not in {"where", "masked_fill"} else None  # noqa: PLR2004
+    def __init__(self, machine: Machine, operation: Operation, operands: Sequence[Operand], dtype: torch.dtype) -> None:
+        self.machine, self.operands, self.dtype = machine, operands, dtype
+        self.name, self.function, self.settings = operation.name, operation.function, operation.settings
+        self.compute, self.origin = operation.compute, operation.origin
 
     def node(self, e: int, nodes: Sequence[Node | None]) -> Node:
         """The node of the e-th element of the result."""
@@ -112,7 +133,7 @@ class _Mapping:
         return Opaque(f"it reads what {self.name} made of continuous draws, at {here()}")
 
     def _step(self, e: int, place: int, chain: Chain) -> Node:
-        if self.name in {"isnan", "isinf"} and _finite(chain):
+        if self.name in {"isnan", "isinf", "isfinite"} and _finite(chain):
             return Depends(())
         if self.name in {"eq", "ne"}:
             return Depends(((chain.then(self._make(e, place, _side), torch.int8), None),))
@@ -149,6 +170,7 @@ class _Mapping:
     def _make(self, e: int, place: int, function: Callable[..., Tensor]) -> Step:
         arguments = tuple(HOLE if i == place else operand.element(e, self.compute) for i, operand in enumerate(self.operands))
         key = (
+            self.origin,
             self.name,
             *("·" if one is HOLE else f"{one.item()} {one.dtype}" if isinstance(one, Tensor) else str(one) for one in arguments),
             str(self.settings),
@@ -172,7 +194,7 @@ class _Mapping:
             return Depends(())
         return Depends(tuple(children), None if decisive is None else lambda value: bool(value) is decisive)
 
-    def _column(self, e: int, operand: _Operand, node: Node | None) -> Any:
+    def _column(self, e: int, operand: Operand, node: Node | None) -> Any:
         """An operand at each outcome of the one variable, in the dtype of the computation."""
         if not isinstance(node, Table):
             return operand.element(e, self.compute)

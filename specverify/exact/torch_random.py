@@ -6,7 +6,6 @@ seeds, generators of the subject's own and saved states need no code of their ow
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +15,7 @@ import torch
 from torch import Generator, Tensor
 
 from specverify.exact.chain import Chain
+from specverify.exact.forms import bell, even, smooth, waiting
 from specverify.exact.machine import Handler, Machine, bound, here, name_of, state_of
 from specverify.exact.nodes import Table
 from specverify.exact.race import without_replacement
@@ -84,54 +84,12 @@ def _uniform(machine: Machine, result: Tensor, given: Mapping[str, Any], label: 
     if result.dtype not in BITS:
         raise Stop(f"it draws {result.dtype}, at {here()}")
     low, high = float(given.get("from", 0.0)), float(given.get("to", 1.0))
-    return _grids(machine, result, label, _even(result.dtype, low, high, BITS[result.dtype]) if machine.grids else _smooth(result.dtype, low, high, FINE))
-
-
-@functools.cache
-def _even(dtype: torch.dtype, low: float, high: float, bits: int) -> Form:
-    family = ("uniform", low, high, dtype)
-    if (low, high) != (0.0, 1.0):
-        values: Callable[[Tensor], Tensor] = lambda k: (k.double() * 2.0**-bits).to(dtype) * (high - low) + low  # noqa: E731
-        return Form(family, bits, values, lambda u: u * (high - low) + low, _looked_up(values))
-    if dtype in (torch.float16, torch.bfloat16):
-        return Form(family, bits, _half(dtype), lambda u: u, _looked_up(_half(dtype)))
-    return Form(family, bits, lambda k: (k.double() * 2.0**-bits).to(dtype), lambda u: u, lambda k: k * 2.0**-bits)
-
-
-@functools.cache
-def _smooth(dtype: torch.dtype, low: float, high: float, bits: int) -> Form:
-    """Without the generator's grid: real numbers, as near as the dtype comes to them; neither 0 nor 1 is one."""
-    below_one = 1 - torch.finfo(dtype).eps / 2
-    values: Callable[[Tensor], Tensor] = lambda k: ((k.double() + 0.5) * 2.0**-bits).to(dtype).clamp(max=below_one) * (high - low) + low  # noqa: E731
-    return Form(("smooth", low, high, dtype), bits, values, lambda u: u * (high - low) + low, _looked_up(values))
-
-
-def _looked_up(values: Callable[[Tensor], Tensor]) -> Callable[[int], float]:
-    return lambda k: float(values(torch.tensor([k])))
-
-
-def _half(dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
-    """The grid of 24 bits rounded to `dtype`, where 1 becomes 0; the indices are turned, so that the values only grow."""
-    size = 2**24
-    top = math.ceil(size * (1 - (2.0**-12 if dtype == torch.float16 else 2.0**-9)))
-
-    def values(k: Tensor) -> Tensor:
-        rounded = ((k + top) % size).double().mul(1 / size).to(dtype)
-        return torch.where(rounded == 1, 0, rounded)
-
-    return values
+    return _grids(machine, result, label, even(result.dtype, low, high, BITS[result.dtype]) if machine.grids else smooth(result.dtype, low, high, FINE))
 
 
 def _exponential(machine: Machine, result: Tensor, given: Mapping[str, Any], label: str) -> Made:
     machine.walk.idealised = True
-    return _grids(machine, result, label, _waiting(result.dtype, float(given["lambd"]), FINE))
-
-
-@functools.cache
-def _waiting(dtype: torch.dtype, rate: float, bits: int) -> Form:
-    ideal: Callable[[Tensor], Tensor] = lambda u: -torch.log1p(-u) / rate  # noqa: E731
-    values: Callable[[Tensor], Tensor] = lambda k: ideal((k.double() + 0.5) * 2.0**-bits).to(dtype)  # noqa: E731
-    return Form(("exponential", rate, dtype), bits, values, ideal, _looked_up(values))
+    return _grids(machine, result, label, waiting(result.dtype, float(given["lambd"]), FINE))
 
 
 def _normal(machine: Machine, result: Tensor, given: Mapping[str, Any], label: str) -> Made:
@@ -140,14 +98,6 @@ def _normal(machine: Machine, result: Tensor, given: Mapping[str, Any], label: s
         raise Stop(f"it draws normals with tensors for mean or deviation, at {here()}")
     machine.walk.idealised = True
     return _grids(machine, result, label, bell(result.dtype, float(mean), float(std), FINE))
-
-
-@functools.cache
-def bell(dtype: torch.dtype, mean: float, std: float, bits: int) -> Form:
-    """Ideal normal numbers, rounded to the type."""
-    ideal: Callable[[Tensor], Tensor] = lambda u: torch.special.ndtri(u) * std + mean  # noqa: E731
-    values: Callable[[Tensor], Tensor] = lambda k: ideal((k.double() + 0.5) * 2.0**-bits).to(dtype)  # noqa: E731
-    return Form(("normal", mean, std, dtype), bits, values, ideal, _looked_up(values))
 
 
 def _bernoulli(machine: Machine, result: Tensor, given: Mapping[str, Any], label: str) -> Made:

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from specverify.exact import watch
-from specverify.exact.machine import Machine, here, tensors
+from specverify.exact.machine import RUNNING, Machine, here, tensors
 from specverify.exact.space import Stop
 
 TESTED = ("3.9.0",)
@@ -93,7 +92,7 @@ def _draws() -> dict[Function, Function]:
 
 def _running() -> Machine | None:
     """The execution under way, or none."""
-    machine = watch.RUNNING[-1] if watch.RUNNING else None
+    machine = RUNNING[-1] if RUNNING else None
     return None if machine is None or machine.paused else machine
 
 

@@ -13,10 +13,11 @@ from torch import Tensor
 
 from specverify.exact.block import Array, Block, none_of, plain
 from specverify.exact.chain import Chain
+from specverify.exact.forms import bell
 from specverify.exact.machine import Machine, here
 from specverify.exact.nodes import Node, Opaque
 from specverify.exact.space import Form, Stop
-from specverify.exact.torch_random import FINE, bell
+from specverify.exact.torch_random import FINE
 
 BITS = 31
 """Of a Triton uniform number: 32 random bits, of which the negative ones are folded onto the others."""

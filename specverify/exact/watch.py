@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 import math
-import pickle
+import os
 import random
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from typing import Any
 
 import torch
 from torch import Generator, Tensor
 
-from specverify.exact.machine import EAGER, Machine, here, state_of
+from specverify.exact import python_random
+from specverify.exact.generators import Places, captured, kept, put_back, recaptured, source_of
+from specverify.exact.machine import EAGER, RUNNING, Machine, here, state_of
 from specverify.exact.nodes import Opaque, continuous
-from specverify.exact.numbers import MATHS, Number, followed
-from specverify.exact.space import Hidden, Stop
+from specverify.exact.numbers import MATHS, Number, Symbol, followed
+from specverify.exact.space import Behind, Hidden, Stop
 
 SEED = 20_261_130
 LOOK_AGAIN = 5.0
-"""Seconds after which numpy's generators are looked for again: a look at all objects takes 50 ms."""
+"""Seconds after which numpy's generators are looked for again: a look at all objects takes 0.2 s."""
 
-RUNNING: list[Machine] = []
-"""Executions under way, innermost last."""
 _ONE = threading.RLock()
 _REAL = {
     name: getattr(Tensor, name)
     for name in ("item", "tolist", "numpy", "__array__", "__float__", "__int__", "__index__", "data_ptr", "__dlpack__", "__deepcopy__", "__reduce_ex__")
 }
-_MANUAL_SEED, _TENSOR = torch.manual_seed, torch.tensor
+_MANUAL_SEED, _TENSOR, _URANDOM = torch.manual_seed, torch.tensor, os.urandom
 
 
 @contextmanager
@@ -55,22 +56,32 @@ def alone() -> Iterator[None]:
 @contextmanager
 def patched() -> Iterator[None]:
     """Methods of tensors that give plain Python values: what is discrete is decided, a continuous number stays followed, raw memory is refused."""
-    if "numpy" in sys.modules:
-        sys.modules["numpy"].random.get_state()  # numpy draws a seed when this is loaded, at the first use
+    others = _others_drawing()
+    look()
     _SEEDED.clear()
     changed: list[tuple[Any, str, Any]] = [(Tensor, name, _decided(name)) for name in _REAL]
     changed += [(Tensor, "item", _item), (Tensor, "tolist", _tolist), (Tensor, "__int__", _whole)]
     changed += [(Tensor, "__deepcopy__", _deepcopy), (Tensor, "__reduce_ex__", _decided("__reduce_ex__"))]
     changed += [(math, name, followed(name)) for name in MATHS]
+    changed += [(torch, name, _given(getattr(torch, name))) for name in ("from_numpy", "as_tensor")]
     changed += [(torch, "tensor", _tensor), (torch, "manual_seed", _manual_seed), (random, "_urandom", _urandom)]
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in changed]
-    try:
+    with ExitStack() as stack:
+        for drawing in others:
+            stack.enter_context(drawing())
         for owner, name, new in changed:
+            stack.callback(setattr, owner, name, getattr(owner, name))
             setattr(owner, name, new)
+        stack.enter_context(recaptured(_LOOKED[0][2]))
         yield
-    finally:
-        for owner, name, old in reversed(before):
-            setattr(owner, name, old)
+
+
+def _others_drawing() -> list[Callable[[], Any]]:
+    """What is changed of `random`, and of numpy where there is one: it is loaded now, since it draws a seed at its first use."""
+    if importlib.util.find_spec("numpy") is None:
+        return [python_random.drawing]
+    from specverify.exact import numpy_random
+
+    return [python_random.drawing, numpy_random.drawing]
 
 
 @contextmanager
@@ -138,11 +149,17 @@ def _deepcopy(tensor: Tensor, memo: dict[int, Any]) -> Any:
 
 def _tensor(data: Any, *arguments: Any, **keywords: Any) -> Tensor:
     """torch.tensor, of followed numbers too."""
-    if isinstance(data, Number):
-        return data.tensor.to(keywords.get("dtype") or torch.get_default_dtype())
-    if isinstance(data, (list, tuple)) and any(isinstance(one, Number) for one in data):
+    if isinstance(data, Symbol):
+        kind = torch.get_default_dtype() if isinstance(data, Number) else data.tensor.dtype
+        return data.tensor.to(keywords.get("dtype") or kind)
+    if isinstance(data, (list, tuple)) and any(isinstance(one, Symbol) for one in data):
         return torch.stack([_tensor(one, *arguments, **keywords) for one in data])
     return _TENSOR(data, *arguments, **keywords)
+
+
+def _given(real: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """from_numpy and as_tensor, of drawn arrays too."""
+    return lambda data, *arguments, **keywords: (_tensor if isinstance(data, Symbol) else real)(data, *arguments, **keywords)
 
 
 def _manual_seed(seed: Any) -> Generator:
@@ -153,6 +170,8 @@ def _manual_seed(seed: Any) -> Generator:
 
 
 def _urandom(size: int) -> bytes:
+    if not RUNNING or RUNNING[-1].paused:
+        return _URANDOM(size)
     raise Hidden(f"it takes {size} bytes from the system's randomness, at {here()}")
 
 
@@ -165,12 +184,16 @@ def running(machine: Machine, seed: int) -> Iterator[None]:
     torch.default_generator.manual_seed(seed)
     machine.states.add(state_of(torch.default_generator))
     machine.generators[id(torch.default_generator)] = torch.default_generator
+    machine.seed = seed
     RUNNING.append(machine)
     try:
         with machine:
             yield
     finally:
         RUNNING.pop()
+        followed = put_back(machine)
+    if not followed:
+        raise Hidden("something that is not followed has moved a generator of random or numpy")
     if any(state_of(generator) not in machine.states for generator in machine.generators.values()):
         raise Hidden("it draws from a generator of torch behind the exploration, in another thread perhaps")
 
@@ -191,15 +214,16 @@ def others_rest() -> None:
     for alive, before in _SEEDED.values():
         if _others(alive) != before:
             _SEEDED.clear()
-            raise Stop("it draws through random or numpy, which this version does not explore")
+            raise Behind("it draws from a generator of random or numpy behind the exploration")
 
 
 _SEEDED: dict[int, tuple[list[Any], list[object]]] = {}
 """The seed of the generators that are not torch's; those objects that were alive, and the states of all since: an execution that draws from none leaves them so."""
 
 
-class Ours(random.Random):
-    """A generator of the exploration's own, which is no hidden one."""
+def unmoved() -> Any:
+    """A context after which the generators of numpy and of Python are where they were."""
+    return kept(_alive())
 
 
 def _seed(seed: int) -> tuple[list[Any], list[object]]:
@@ -223,26 +247,34 @@ def _others(alive: list[Any]) -> list[object]:
 
 
 def _told(generator: Any) -> object:
-    if isinstance(generator, random.Random):
-        return generator.getstate()
-    return pickle.dumps(generator.bit_generator.state if hasattr(generator, "bit_generator") else generator.get_state())  # text of 624 numbers takes 2 ms
+    return source_of(generator).read()
 
 
 def look(*, lately: bool = False) -> None:
-    """Look for generators now, so that a copy of this process need not; or for those that were made lately alone, which is fast."""
+    """Look for generators and where their methods lie, unless that was done lately; or for generators made lately alone, which is fast."""
     if lately:
         kinds = _kinds()
         found = [one for part in (0, 1) for one in gc.get_objects(generation=part) if type(one) in kinds]
         new = [one for one in found if not any(one is other for other in _alive())]
         if new:
             others_rest()
-            _ALIVE[0][1].extend(new)
+            _LOOKED[0][1].extend(new)
             _SEEDED.clear()
-    else:
-        _alive()
+    elif not _LOOKED or time.monotonic() - _LOOKED[0][0] > LOOK_AGAIN:
+        kinds, objects = _kinds(), gc.get_objects()
+        _LOOKED[:] = [(time.monotonic(), [one for one in objects if type(one) in kinds], captured(objects, kinds))]
 
 
-_ALIVE: list[tuple[float, list[Any]]] = []
+def forget(since: float) -> bool:
+    """Look anew the next time, if the last look was before that time; whether it was."""
+    if not _LOOKED or _LOOKED[0][0] > since:
+        return False
+    _LOOKED.clear()
+    return True
+
+
+_LOOKED: list[tuple[float, list[Any], Places]] = []
+"""When all objects were looked at, the generators among them, and where their methods lie."""
 
 
 def _kinds() -> tuple[type, ...]:
@@ -252,7 +284,4 @@ def _kinds() -> tuple[type, ...]:
 
 def _alive() -> list[Any]:
     """The generators of numpy's and of Python's."""
-    if not _ALIVE or time.monotonic() - _ALIVE[0][0] > LOOK_AGAIN:
-        kinds = _kinds()
-        _ALIVE[:] = [(time.monotonic(), [one for one in gc.get_objects() if type(one) in kinds])]
-    return _ALIVE[0][1]
+    return _LOOKED[0][1]

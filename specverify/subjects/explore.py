@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import importlib.util
 import itertools
 import math
 import os
@@ -21,6 +23,7 @@ from specverify.law import ExactLaw, Outcome, Path, freeze
 from specverify.subjects import adapt
 from specverify.subjects.bootstrap import end_with_parent
 from specverify.subjects.frames import BrokenPipe, read_frame, write_frame
+from specverify.subjects.memory import unlimited_memory
 
 if TYPE_CHECKING:
     from specverify.subjects.trial import Bound
@@ -32,8 +35,9 @@ KEY = 20_261_130
 
 def laws(bound: Bound, cases: list[Case], **options: Any) -> dict[str, object]:
     """The laws of several cases, each {"is": "law", …}, or {"is": "not exact" | "hidden" | "too large", "reason": …}; none if the copy ended."""
-    if "torch" not in sys.modules and bound.declaration.rng != "coins":
-        return {"laws": [_not("it does not draw through torch")] * len(cases)}
+    coins = bound.declaration.rng == "coins"
+    if not _torch() and not coins:
+        return {"laws": [_not("its Python has no torch")] * len(cases)}
     bound.settle()
     if "torch" in sys.modules:
         from specverify.exact import watch
@@ -49,14 +53,25 @@ def laws(bound: Bound, cases: list[Case], **options: Any) -> dict[str, object]:
 def _one(bound: Bound, request: dict[str, object]) -> dict[str, object]:
     """One law: explored, or else computed from coins where the subject takes them. What is not followed once is not tried again then."""
     coins = bound.declaration.rng == "coins"
-    if coins and bound.declaration.arrays != "torch":
-        bound.unfollowed = f"its coins come as {bound.declaration.arrays}, in which draws are not followed"
+    needed = {"torch", "numpy"} if bound.declaration.arrays != "torch" else {"torch"}
+    if coins and needed - sys.modules.keys():
+        bound.unfollowed = f"its Python has no {' and no '.join(sorted(needed - sys.modules.keys()))}"
     if not bound.unfollowed:
         told = _copy_of(bound).ask(request)
         if not coins or told["is"] not in {"not exact", "hidden"}:
             return told
         bound.unfollowed = str(told["reason"])
     return {**_copy_of(bound).ask({**request, "coins": True}), "above": bound.unfollowed}
+
+
+def _torch() -> bool:
+    """Whether there is torch, which follows the draws of numpy and `random` too. It is loaded beyond the subject's limit of memory, of which a build for CUDA needs more."""
+    if "torch" not in sys.modules:
+        if importlib.util.find_spec("torch") is None:
+            return False
+        with unlimited_memory():
+            importlib.import_module("torch")
+    return True
 
 
 _COPIES: list[Copy] = []
@@ -169,7 +184,7 @@ class Once:
     def run(self) -> list[Any]:
         """The raw results; an exception as ("raised", TypeName)."""
         self.drawn = ()
-        generator, seeds = self.bound.generator(KEY), random.Random(f"{KEY}/{next(self._runs)}")
+        generator, seeds = self.bound.generator(KEY), _ours(f"{KEY}/{next(self._runs)}")
         return [self._call(generator, seeds) for _ in range(self.spans)]
 
     def draw(self) -> dict[str, object]:
@@ -179,11 +194,16 @@ class Once:
         return self.stream.draw(lambda sums: choose(weights(sums), "draft"))
 
     def coins(self) -> Any:
-        """The next call's, drawn through torch, so that they are followed."""
-        if self.bound.declaration.rng != "coins" or self.bound.contract.coins is None:
+        """The next call's, drawn through torch or numpy, so that they are followed."""
+        declared, told = self.bound.declaration, self.bound.contract.coins
+        if declared.rng != "coins" or told is None:
             return None
-        torch = sys.modules["torch"]
-        return torch.rand(self.bound.contract.coins.count(self.case), dtype=getattr(torch, dtype_of(self.case)), device=self.bound.device)
+        count, dtype = told.count(self.case), dtype_of(self.case)
+        if declared.arrays == "torch":
+            torch = sys.modules["torch"]
+            return torch.rand(count, dtype=getattr(torch, dtype), device=self.bound.device)
+        numbers = sys.modules["numpy"].random.default_rng(KEY + len(self.drawn)).random(count, dtype=dtype)
+        return numbers if declared.arrays == "numpy" else numbers.tolist()
 
     def _call(self, generator: Any, seeds: random.Random) -> Any:
         drawn = self.draw()
@@ -192,9 +212,16 @@ class Once:
         try:
             return _kept(self.bound.declaration.function(*values, **self.bound.options(seeds, generator, self.coins())))
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  whatever it raises is an outcome
+            self.own(error)
             told = adapt.raised(error)
             self.examples.setdefault(str(told["type"]), told)
             return ("raised", told["type"])
+
+    def own(self, error: BaseException) -> None:
+        """Refuse what the subject would not raise outside of an exploration."""
+        from specverify.exact import engine
+
+        engine.own(error)
 
     def outcome(self, results: list[Any]) -> Outcome:
         """What the tool drew, and the canonical outcome, of each span."""
@@ -225,6 +252,15 @@ class Once:
 
     def _endings(self, drawn: Mapping[str, object], result: Outcome) -> list[tuple[float, Outcome]]:
         return every(lambda pick: self.stream.finish(pick, drawn, result))
+
+
+def _ours(seed: str) -> random.Random:
+    """Seeds for the subject, whose draws are no part of the law."""
+    if "torch" not in sys.modules:
+        return random.Random(seed)
+    from specverify.exact.generators import Ours
+
+    return Ours(seed)
 
 
 def _kept(result: Any) -> Any:

@@ -42,6 +42,9 @@ class Given(Once):
         mine = self.numbers[place * width : (place + 1) * width]
         return coins.given(self.bound.declaration.arrays, self.case, mine, self.bound.device, behind=next(self._turns))
 
+    def own(self, error: BaseException) -> None:
+        """Nothing stands in for its numbers here, so every exception is."""
+
     def law(self, seconds: float, probe: int) -> ExactLaw:
         """Of all drafts together, each with a law of its own."""
         from specverify.exact import NotExact

@@ -9,7 +9,6 @@ import inspect
 import itertools
 import os
 import platform
-import resource
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from specverify.errors import SpecverifyError, Unloadable
 from specverify.subjects import adapt, batched, decide, explore, trial
 from specverify.subjects.declare import DECLARED, Declaration, location, subject
 from specverify.subjects.frames import BrokenPipe, read_frame, write_frame
+from specverify.subjects.memory import limit_memory
 
 PROTOCOL = 1
 MODULE = "specverify_subjects"
@@ -188,17 +188,6 @@ def _misnamed(declaration: Declaration, names: list[str], wanted: list[str]) -> 
     if declaration.domain is None or own == wanted or sorted(own) != sorted(wanted):
         return None
     return f"{declaration.name} takes {', '.join(own)}, and its domain names {', '.join(wanted)}: it is called in the order of the domain"
-
-
-def limit_memory(size: int, *, asked: bool) -> None:
-    """Limit the address space to `size` bytes beyond what is mapped now; where the system does not tell, or none is asked for, there is no limit."""
-    mapped = Path("/proc/self/statm")
-    if not asked or not mapped.exists():
-        return
-    pages = int(mapped.read_text().split()[0])
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = pages * resource.getpagesize() + size
-    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
 def versions() -> dict[str, str]:

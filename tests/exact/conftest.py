@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from specverify.exact import torch_random, watch
+from specverify.exact import numpy_random, python_random, torch_random, watch
 from specverify.exact.engine import _Call
 from specverify.exact.leaves import frozen
 from specverify.exact.space import Box, Finite, Walk
@@ -57,4 +57,7 @@ def _everywhere(f: Callable, *args: object) -> dict:
 def coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Uniform numbers of 8 points each."""
     monkeypatch.setattr(torch_random, "BITS", dict.fromkeys((torch.float64, torch.float32), COARSE))
-    monkeypatch.setattr(torch_random, "FINE", COARSE)
+    monkeypatch.setattr(numpy_random, "BITS", dict.fromkeys((torch.float64, torch.float32), COARSE))
+    monkeypatch.setattr(python_random, "BITS", COARSE)
+    for module in (torch_random, numpy_random):
+        monkeypatch.setattr(module, "FINE", COARSE)

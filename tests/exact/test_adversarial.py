@@ -1,15 +1,12 @@
 """Functions that once had a wrong law, without a word: each has the right one now, or is refused."""
 
 import copy
-import functools
 import itertools
 import pickle
-import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 import pytest
 import torch
 
@@ -107,19 +104,8 @@ def nested() -> bool:
     return first and exact_law(lambda: bool(rand(1) < 0.5)).lower(True) == 0.5 and bool(rand(1) < 0.5)
 
 
-@functools.cache
-def made_late() -> np.random.Generator:
-    return np.random.default_rng(0)
-
-
-LEGACY, SEEDED = np.random.RandomState(0), random.Random(0)
-
-
 REFUSED: dict[str, tuple[Callable, str]] = {
     "weights too small for their dtype": (lambda: (tensor([0.0, 1e-45]) / torch.empty(2).exponential_()).argmax(), "hardly tells them apart"),
-    "numpy's legacy generator": (lambda: LEGACY.random_sample() < 2, "random or numpy"),
-    "a generator of random": (lambda: SEEDED.random() < 2, "random or numpy"),
-    "a generator made in the first execution": (lambda: made_late().random() < 2, "random or numpy"),
     "a bare except": (behind_a_bare_except, "continuous"),
     "a law inside of a law": (nested, "inside of an exploration"),
     "a dataclass": (lambda: Drawn(token()), "returns a Drawn"),

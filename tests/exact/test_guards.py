@@ -17,7 +17,6 @@ from specverify.exact import NotExact, exact_law, real
 
 P = torch.tensor([0.5, 0.25, 0.25])
 COUNTER = itertools.count()
-NUMPY = np.random.default_rng(1)
 
 
 def token() -> torch.Tensor:
@@ -68,10 +67,6 @@ def a_member_and_its_race() -> tuple[torch.Tensor, torch.Tensor]:
 REFUSED: dict[str, tuple[Callable, str]] = {
     "hidden state": (lambda: int(token()) + next(COUNTER), "two executions with the same draws differ"),
     "the clock": (by_the_clock, "two executions|replay|before"),
-    "random": (lambda: random.random() < 0.5, "random or numpy"),
-    "numpy's global generator": (lambda: np.random.random() < 0.5, "random or numpy"),
-    "a generator of numpy that lives": (lambda: NUMPY.random() < 0.5, "random or numpy|two executions|replay"),
-    "a new generator of numpy": (lambda: np.random.default_rng().random() < 0.5, "the system's randomness"),
     "a system generator": (lambda: random.SystemRandom().random() < 0.5, "the system's randomness"),
     "a thread": (in_a_thread, "another thread"),
     "except Exception": (behind_an_exception, "continuous"),

@@ -1,4 +1,4 @@
-"""Laws of subjects in their worker: exact where they draw through torch, with the tool's drafts and completions; the process stays as it was."""
+"""Laws of subjects in their worker: exact where their draws are followed, with the tool's drafts and completions; the process stays as it was."""
 
 import itertools
 import math
@@ -13,6 +13,7 @@ from specverify.subjects.replies import Explored, Unexplored
 
 TEXT = """
 import collections, os, random, time
+import numpy as np
 import torch
 import specverify as sv
 
@@ -45,6 +46,11 @@ def stock(probs):
 @sv.subject("sample", arrays="list")
 def python(probs):
     return random.choices(range(len(probs)), probs)[0]
+
+@sv.subject("sample", arrays="list")
+def array(probs):
+    coin = np.random.rand()
+    return int(sum(np.cumsum(probs) <= float(coin)))
 
 @sv.subject("sample")
 def dies(probs):
@@ -99,7 +105,7 @@ def test_exceptions_and_malformed_results_are_outcomes(loaded: dict) -> None:
     assert found.law.probabilities == {("malformed", "token ids came as str"): 0.25, 0: 0.75}
 
 
-@pytest.mark.parametrize(("name", "reason"), [("stock", "two executions|replay|plain"), ("python", "torch|random or numpy"), ("dies", "ends the process")])
+@pytest.mark.parametrize(("name", "reason"), [("stock", "two executions|replay|plain"), ("array", "a plain one"), ("dies", "ends the process")])
 def test_what_cannot_be_explored_is_told_and_sampled(loaded: dict, name: str, reason: str) -> None:
     subject = loaded[name]
     (found,) = subject.laws([ROW])
