@@ -1,7 +1,8 @@
 """Published packages that draft from a corpus, on the documents and queries of `benchmarks.rest`, each in a process of its own, which it may abort.
 
 They are called as their READMEs say. draftretriever 0.1.1 drafts from tri-grams, at most 4 tokens ahead; it gets whole contexts, since a query of one token aborts the
-process, which a line of its own shows; and a fresh reader for each, since it counts every context that it is asked and contexts of one file overlap. suffix-gpu 0.1.3, on the CPU, drafts one chain, from the corpus and the context itself; it keeps its corpus in memory alone, and
+process, which a line of its own shows. It counts every context that it is asked, and contexts of one file overlap, so one reader is timed and a fresh one for each context says
+what is drafted. suffix-gpu 0.1.3, on the CPU, drafts one chain, from the corpus and the context itself; it keeps its corpus in memory alone, and
 has its defaults but for a memory that holds the corpus, as many tokens ahead as the others are asked for, and suffixes no longer than REST's.
 """
 
@@ -52,15 +53,15 @@ def draftretriever(given: dict[str, Any], folder: str) -> dict[str, Any]:
             writer.add_entry(row)
         writer.finalize()
 
+    def open_index() -> Any:
+        return package.Reader(index_file_path=index)
+
     _, built = _timed(build)
-    opened, times, paths = [], [], []
-    for context in given["contexts"]:
-        reader, took = _timed(lambda: package.Reader(index_file_path=index))
-        opened.append(took)
-        (rows, *_), took = _timed(lambda reader=reader, context=context: reader.search(context, choices=given["count"]))
-        times.append(took)
-        paths.append([[token for token in row if token >= 0] for row in rows])
-    return {"built": built, "opened": sorted(opened)[len(opened) // 2], "times": times, "paths": paths}
+    reader, opened = _timed(open_index)
+    times = [_timed(lambda context=context: reader.search(context, choices=given["count"]))[1] for context in given["contexts"]]
+    found = [open_index().search(context, choices=given["count"])[0] for context in given["contexts"]]
+    paths = [[[token for token in row if token >= 0] for row in rows] for rows in found]
+    return {"built": built, "opened": opened, "times": times, "paths": paths}
 
 
 def suffix_gpu(given: dict[str, Any], _: str) -> dict[str, Any]:
