@@ -1,55 +1,59 @@
 """`python -m benchmarks.rest`: REST's datastore on real text, Python's own standard library: build, open, search, draft, by size; and a corpus of one repeated token.
 
-Queries are contexts from held-out files. `--peer PYTHON` names an interpreter that has `draftretriever`, whose tri-gram drafter then answers the same queries in
-a process of its own, which it may abort.
+Queries are contexts from held-out files. `--peer PYTHON` names an interpreter that has draftretriever or suffix-gpu, which then answer the same queries.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import itertools
 import re
-import subprocess
 import sysconfig
 import tempfile
 import time
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from benchmarks.rest_peers import ask
 from specref.rest import Rest, Store, build
 
 PIECE = re.compile(r"\w+| +|\n+|[^\w\s]")
+SOURCES = ("*.py", "*.pyi", "*.h", "*.hpp", "*.cuh", "*.cpp", "*.c", "*.js", "*.md", "*.txt", "*.json")
+"""Files that are read in more folders, kind after kind."""
 HELD_OUT = 20
 """Every so many a file is left out of the store, and asked for."""
 VOCABULARY = 49_152
 """As many as a tokenizer of today has; the last line of the table has a token for every word."""
+BAR = 10_000_000
+"""Tokens at which the project's bars stand; the vocabulary without a limit and the repeated token are measured there at most."""
 QUERIES, CONTEXT, AHEAD = 1000, 40, 10
 
 
-def texts() -> Iterator[str]:
-    """The standard library's files, then those of installed packages, each once."""
+def texts(more: Sequence[Path] = ()) -> Iterator[str]:
+    """The standard library's files, those of installed packages, and those of more folders, each once."""
+    stdlib, packages = Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("purelib"))
+    files = (file for file in sorted(stdlib.rglob("*.py")) if "site-packages" not in file.parts)
+    others = (file for folder in more for kind in SOURCES for file in sorted(folder.rglob(kind)))
     seen = set()
-    for folder in (sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")):
-        for file in sorted(Path(folder).rglob("*.py")):
-            if folder == sysconfig.get_path("stdlib") and "site-packages" in file.parts:
-                continue
-            text = file.read_text(encoding="utf-8", errors="ignore")
-            if text and hash(text) not in seen:
-                seen.add(hash(text))
-                yield text
+    for file in itertools.chain(files, sorted(packages.rglob("*.py")), others):
+        text = file.read_text(encoding="utf-8", errors="ignore")
+        if text and hash(text) not in seen:
+            seen.add(hash(text))
+            yield text
 
 
-def corpus(tokens: int, most: int) -> tuple[list[list[int]], list[list[int]], int]:
+def corpus(tokens: int, most: int, more: Sequence[Path] = ()) -> tuple[list[list[int]], list[list[int]], int]:
     """Documents of so many tokens, held-out ones, and the vocabulary: words, blanks and signs, numbered as they come; those beyond `most` share numbers."""
     ids: dict[str, int] = {}
     kept: list[list[int]] = []
     held: list[list[int]] = []
     count = 0
-    for number, text in enumerate(texts()):
-        row = [ids.setdefault(piece, len(ids) if len(ids) < most else zlib.crc32(piece.encode()) % most) for piece in PIECE.findall(text)]
+    for number, text in enumerate(texts(more)):
+        row = [ids.setdefault(piece, len(ids)) if len(ids) < most else ids.get(piece, zlib.crc32(piece.encode()) % most) for piece in PIECE.findall(text)]
         (held if number % HELD_OUT == 0 else kept).append(row)
         count += len(row) if number % HELD_OUT else 0
         if count >= tokens:
@@ -69,9 +73,9 @@ def queries(held: Sequence[Sequence[int]]) -> list[tuple[list[int], list[int]]]:
     return found
 
 
-def one_size(tokens: int, most: int) -> None:
+def one_size(tokens: int, most: int, more: Sequence[Path] = ()) -> None:
     """A line of the table."""
-    kept, held, vocabulary = corpus(tokens, most)
+    kept, held, vocabulary = corpus(tokens, most, more)
     asked = queries(held)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()
@@ -82,11 +86,11 @@ def one_size(tokens: int, most: int) -> None:
         store = Store(folder)
         opened = time.perf_counter() - start
         rest = Rest(store)
-        searched = [seconds(lambda context=context: store.longest(context)) for context, _ in asked]
+        first, searched = ([seconds(lambda context=context: store.longest(context)) for context, _ in asked] for _ in range(2))
         found = [timed(rest, context) for context, _ in asked]
         whole = [took for _, took in found]
         right = [accepted(paths, after) for (paths, _), (_, after) in zip(found, asked, strict=True)]
-        told = f"{store.tokens:>11,} {vocabulary:>8,} {store.tokens / built / 1e6:>9.2f} {1e3 * opened:>8.2f} {1e6 * np.median(searched):>10.0f}"
+        told = f"{store.tokens:>11,} {vocabulary:>8,} {store.tokens / built / 1e6:>9.2f} {1e3 * opened:>8.2f} {1e6 * np.median(first):>9.0f} {1e6 * np.median(searched):>10.0f}"
         print(
             f"{told} {1e3 * np.median(whole):>9.2f} {1e3 * np.quantile(whole, 0.99):>8.2f} {1e3 * max(whole):>8.2f} {np.mean(np.array(right) > 0):>7.0%} {np.mean(right) + 1:>6.2f}"
         )
@@ -120,69 +124,63 @@ def repeated(tokens: int) -> None:
         print(f"one token {store.tokens:,} times: median {1e3 * np.median(times):.2f} ms, largest {1e3 * max(times):.2f} ms")
 
 
-PEER = """
-import json, sys, time
-import draftretriever
-given = json.load(open(sys.argv[1]))
-start = time.perf_counter()
-writer = draftretriever.Writer(file_path=sys.argv[2], vocab_size=given["vocabulary"])
-for row in given["documents"]: writer.add_entry(row)
-writer.finalize()
-built = time.perf_counter() - start
-start = time.perf_counter()
-reader = draftretriever.Reader(index_file_path=sys.argv[2])
-opened = time.perf_counter() - start
-times, right = [], []
-for context, after in given["queries"]:
-    start = time.perf_counter()
-    paths = set()
-    for n in range(16, 0, -1):
-        found = reader.search(context[-n:], choices=64)
-        rows = found[0] if found else []
-        if rows:
-            paths = {tuple(int(t) for t in row if t >= 0)[:k] for row in rows for k in range(1, len(row) + 1)}
-            break
-    times.append(time.perf_counter() - start)
-    right.append(next((n for n in range(len(after)) if tuple(after[: n + 1]) not in paths), len(after)))
-print(json.dumps({"built": built, "opened": opened, "times": times, "right": right}))
-"""
-
-
-def peer(python: str, tokens: int) -> None:
-    """Draftretriever's answers to the same queries."""
+def compare(python: str, tokens: int) -> None:
+    """A table of methods on the same documents and queries; times are of one draft for one context."""
     kept, held, vocabulary = corpus(tokens, VOCABULARY)
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "given.json")
-        file.write_text(json.dumps({"documents": kept, "queries": queries(held), "vocabulary": vocabulary}))
-        done = subprocess.run([python, "-c", PEER, str(file), str(Path(folder, "index"))], capture_output=True, text=True, timeout=600)
-    if done.returncode:
-        print(f"draftretriever at {tokens:,} tokens: exit {done.returncode}, {done.stderr.strip().splitlines()[-1:]}")
+    asked = queries(held)
+    given = {"documents": kept, "contexts": [context for context, _ in asked], "vocabulary": vocabulary, "count": 64, "ahead": AHEAD, "n_max": 16}
+    after = [text for _, text in asked]
+    print(f"\n{'method':<16} {'tokens':>11} {'build s':>8} {'open ms':>8} {'search us':>10} {'99 % us':>9} {'nodes':>6} {'right':>6} {'M':>6}")
+    size = sum(map(len, kept))
+    for count in (64, 10):
+        _compared(f"REST, c {count}", size, drafted(kept, given["contexts"], vocabulary, count), after)
+    for name in ("draftretriever", "suffix-gpu"):
+        _compared(name, size, ask(python, name, given), after)
+
+
+def _compared(name: str, tokens: int, told: dict[str, Any] | str, after: Sequence[Sequence[int]]) -> None:
+    if isinstance(told, str):
+        print(f"{name:<16} {tokens:>11,} {told}", flush=True)
         return
-    told = json.loads(done.stdout)
-    times, right = np.array(told["times"]), np.array(told["right"])
-    built = f"{sum(map(len, kept)) / told['built'] / 1e6:.2f} M tokens/s, open {1e3 * told['opened']:.2f} ms"
-    print(
-        f"draftretriever at {tokens:,} tokens: build {built}, query median {1e3 * np.median(times):.2f} ms, right {np.mean(right > 0):.0%}, mean {right.mean() + 1:.2f}"
-    )
+    paths = [{tuple(path[: n + 1]) for path in found for n in range(len(path))} for found in told["paths"]]
+    right, times = np.array([accepted(*one) for one in zip(paths, after, strict=True)]), 1e6 * np.array(told["times"])
+    opened = "no file" if told["opened"] is None else f"{1e3 * told['opened']:.2f}"
+    shown = f"{name:<16} {tokens:>11,} {told['built']:>8.2f} {opened:>8} {np.median(times):>10.0f} {np.quantile(times, 0.99):>9.0f}"
+    print(f"{shown} {np.mean([len(one) for one in paths]):>6.1f} {np.mean(right > 0):>6.0%} {right.mean() + 1:>6.2f}", flush=True)
+
+
+def drafted(kept: Sequence[Sequence[int]], contexts: Sequence[list[int]], vocabulary: int, count: int) -> dict[str, Any]:
+    """REST's answers, as a peer gives them."""
+    with tempfile.TemporaryDirectory() as folder:
+        built = seconds(lambda: build(folder, kept, vocabulary).close())
+        opened = seconds(lambda: Store(folder).close())
+        with Store(folder) as store:
+            found = [timed(Rest(store, count=count), context) for context in contexts]
+    return {"built": built, "opened": opened, "times": [took for _, took in found], "paths": [sorted(paths) for paths, _ in found]}
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=float, nargs="+", default=[1e5, 1e6, 1e7])
-    parser.add_argument("--peer", help="interpreter that has draftretriever")
+    parser.add_argument("--peer", help="interpreter that has draftretriever, suffix-gpu or both")
+    parser.add_argument("--peer-sizes", type=float, nargs="+", default=[1e5, 1e6], help="tokens; suffix-gpu builds for many minutes at 1e7")
+    parser.add_argument("--more", type=Path, nargs="+", default=[], help="folders with more source files, such as other environments' site-packages")
     given = parser.parse_args()
-    head = f"{'tokens':>11} {'V':>8} {'build M/s':>9} {'open ms':>8} {'search us':>10} {'all ms':>9} {'99 % ms':>8} {'max ms':>8} {'right':>7} {'M':>6}"
+    head = f"{'tokens':>11} {'V':>8} {'build M/s':>9} {'open ms':>8} {'first us':>9} {'search us':>10} {'all ms':>9} {'99 % ms':>8} {'max ms':>8} {'right':>7} {'M':>6}"
     print(
-        f"n_max 16, m 10, c 64; {QUERIES} contexts of held-out files; right: the next token is drafted; M: tokens per call of a target that says the text\n{head}"
+        f"n_max 16, m 10, c 64; {QUERIES} contexts of held-out files; right: the next token is drafted; M: tokens per call of a target that says the text\n"
+        f"first: search in a store that was just opened, blocks of which are checked as they are read; search and all: after that\n{head}"
     )
     for size in given.sizes:
-        one_size(int(size), VOCABULARY)
-    one_size(int(max(given.sizes)), 1 << 20)
-    repeated(int(max(given.sizes)))
+        one_size(int(size), VOCABULARY, given.more)
+    largest = min(int(max(given.sizes)), BAR)
+    one_size(largest, 1 << 20, given.more)
+    repeated(largest)
     if given.peer:
-        for size in given.sizes:
-            peer(given.peer, int(size))
+        for size in given.peer_sizes:
+            compare(given.peer, int(size))
+        print(f"draftretriever, a query of one token: {ask(given.peer, 'one-token', {'vocabulary': 10, 'count': 8})}")
 
 
 if __name__ == "__main__":

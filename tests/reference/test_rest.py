@@ -150,20 +150,71 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield made
 
 
-def test_opening_reads_the_header_alone(store: Store) -> None:
-    """A changed byte behind the header is found by verify and not by opening, which takes no longer for a larger store."""
+@pytest.mark.parametrize(
+    ("place", "sentence"), [(HEADER_SIZE, "tokens, is damaged: bytes 0 to 23 "), (HEADER_SIZE + 24, "suffixes, is damaged: bytes 0 to 35 ")]
+)
+def test_a_changed_byte_is_found_when_it_is_read(place: int, sentence: str, store: Store) -> None:
+    """Opening reads no tokens, and takes no longer for a larger store; the first search does, and so does verify."""
     file = store.shards[0].path
     data = bytearray(file.read_bytes())
-    data[-1] ^= 1
+    data[place] ^= 1
     file.write_bytes(data)
-    Store(store.path)
-    with pytest.raises(BadStore, match="its suffixes do not fit their checksum"):
+    with Store(store.path) as opened, pytest.raises(BadStore, match=sentence):
+        opened.longest([1, 2])
+    with pytest.raises(BadStore, match=sentence):
         Store(store.path, verify=True)
-    data[-1] ^= 1
-    data[HEADER_SIZE] ^= 1
-    file.write_bytes(data)
-    with pytest.raises(BadStore, match="its tokens do not fit their checksum"):
-        Store(store.path, verify=True)
+
+
+@pytest.mark.parametrize(("block", "documents"), [(16, [[i * i % 11 % 7, i % 5, i % 3] for i in range(900)]), (16, [[3] * 2_000]), (1 << 16, [[1, 2, 3]])])
+def test_no_flipped_bit_changes_an_answer(block: int, documents: Documents, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """200 flips, each alone: what is answered without verify is right, or refused; small blocks, so that a search rests on some of them only."""
+    monkeypatch.setattr("specref.rest.format.BLOCK", block)
+    monkeypatch.setattr("specref.rest.heaviest.AT_ONCE", 20)
+    monkeypatch.setattr("specref.rest.heaviest.LOOKS", 2)
+    rng = random.Random(1)
+    contexts = [documents[0], *([rng.randrange(7) for _ in range(3)] for _ in range(3))]
+    build(tmp_path, documents, 8).close()
+    (file,) = tmp_path.glob("*.rest")
+    data = file.read_bytes()
+    right = answers(tmp_path, contexts)
+    told: Counter[str] = Counter()
+    for _ in range(200):
+        changed = bytearray(data)
+        changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        file.write_bytes(changed)
+        found = answers(tmp_path, contexts)
+        assert all(one in (known, None) for one, known in zip(found, right, strict=True))
+        told.update("refused" if one is None else "right" for one in found)
+        with pytest.raises(BadStore):
+            Store(tmp_path, verify=True)
+    assert told["refused"] > 50
+    assert block > 64 or told["right"] > 100
+
+
+def test_no_flipped_bit_of_any_byte_moves_the_borders_of_a_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte of a small store, its lowest and its highest bit; a search that halving misleads ends beside what misled it."""
+    monkeypatch.setattr("specref.rest.format.BLOCK", 8)
+    queries = [*itertools.product(range(3), repeat=1), *itertools.product(range(3), repeat=2)]
+    with build(tmp_path, [[i * i % 5 % 3 for i in range(25)], [2, 0, 1] * 3], 3) as store:
+        right, end = [store.find(query).intervals for query in queries], HEADER_SIZE + store.shards[0].header.body_size
+    (file,) = tmp_path.glob("*.rest")
+    data = file.read_bytes()
+    for place, bit in itertools.product(range(HEADER_SIZE, end), (1, 128)):
+        file.write_bytes(data[:place] + bytes([data[place] ^ bit]) + data[place + 1 :])
+        with Store(tmp_path) as opened:
+            for query, known in zip(queries, right, strict=True):
+                with contextlib.suppress(BadStore):
+                    assert opened.find(query).intervals == known
+
+
+def answers(path: Path, contexts: Documents) -> list[tuple[int, int, list] | None]:
+    """Of a store that has just been opened; None for what is refused."""
+    found: list[tuple[int, int, list] | None] = [None] * len(contexts)
+    with contextlib.suppress(BadStore), Store(path) as opened:
+        for i, context in enumerate(contexts):
+            with contextlib.suppress(BadStore):
+                found[i] = retrieved(opened, context, 1, 16, 4, 10)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -174,7 +225,9 @@ def test_opening_reads_the_header_alone(store: Store) -> None:
         (lambda data: data[:40], "is no shard"),
         (lambda data: b"", "is no shard"),
         (lambda data: b"X" + data[1:], "does not begin with SPECREST"),
-        (lambda data: data[:8] + struct.pack("<I", 2) + data[12:], "has version 2 of the format"),
+        (lambda data: data[:8] + struct.pack("<I", 1) + data[12:], "has version 1 of the format, and this program reads version 2; build it again"),
+        (lambda data: data[:8] + struct.pack("<I", 3) + data[12:], "has version 3 of the format"),
+        (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "its checksums do not fit their own"),
         *((lambda data, i=i: data[:i] + bytes([data[i] ^ 1]) + data[i + 1 :], "header does not fit its checksum") for i in range(12, 60, 5)),
     ],
 )
