@@ -84,4 +84,3 @@ def mmd_hamming(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]],
     values = np.einsum("ij,ij->i", labels @ kernel, labels) / rows.shape[1]
     least = values[0] - ROUNDING * abs(values[0])
     return Discrepancy(float(values[0]), float((values >= least).sum() / (permutations + 1)))
-
