@@ -78,9 +78,9 @@ def goodness_of_fit(counts: Mapping[Outcome, int], right: Law, *, alpha: float =
 
 
 def _pearson(cells: Cells, pooled: int, *, deep: bool) -> ChiSquared:
-    statistic = math.fsum((n - e) ** 2 / e for n, e in cells)
-    excess = _poisson_excess(statistic, min(e for _, e in cells)) if deep else 0.0
-    return ChiSquared(statistic, len(cells) - 1, min(1.0, _tail(statistic, len(cells) - 1) * math.exp(min(excess, statistic))), pooled)
+    statistic, dof = math.fsum((n - e) ** 2 / e for n, e in cells), len(cells) - 1
+    p_value = deep_tail(statistic, dof, min(e for _, e in cells)) if deep else _tail(statistic, dof)
+    return ChiSquared(statistic, dof, p_value, pooled)
 
 
 def _g(cells: Cells, pooled: int, *, deep: bool) -> ChiSquared:
@@ -95,13 +95,21 @@ def _tail(statistic: float, dof: int) -> float:
     return float(chi2.sf(statistic, dof))
 
 
-def _poisson_excess(statistic: float, expected: float) -> float:
-    """Log of how much likelier a Poisson cell is than a normal one to be the square root of `statistic` deviations too full (Cramer 1938).
+def deep_tail(statistic: float, dof: int, expected: float) -> float:
+    """The chi-squared law's tail times how much likelier a Poisson cell is than a normal one to be sqrt(statistic) deviations too full (Cramer 1938).
 
-    The exponents are e h(x), h(x) = (1 + x) ln(1 + x) - x and x = sqrt(statistic / e), against statistic / 2.
+    The exponents are e h(x), h(x) = (1 + x) ln(1 + x) - x, x = sqrt(statistic / e), and statistic / 2.
+
+    Args:
+        statistic: Pearson's.
+        dof: degrees of freedom.
+        expected: what the smallest cell expects, e.
     """
+    from scipy.stats import chi2
+
     x = math.sqrt(statistic / expected)
-    return statistic / 2 - expected * ((1 + x) * math.log1p(x) - x)
+    excess = statistic / 2 - expected * ((1 + x) * math.log1p(x) - x)
+    return math.exp(min(0.0, float(chi2.logsf(statistic, dof)) + excess))
 
 
 def _relative_entropy_tail(nats: float, dof: int) -> float:

@@ -132,6 +132,12 @@ def test_goodness_of_fit_is_refused_where_cells_expect_too_few() -> None:
     assert "100" in refused.reason
 
 
+def test_a_table_beyond_all_doubt_has_a_p_value_of_nothing() -> None:
+    fit = goodness_of_fit({0: 0, 1: 100_000, 2: 0}, RIGHT, alpha=1e-6)
+    assert not isinstance(fit, Refused)
+    assert max(fit.pearson.p_value, fit.g.p_value) == 0
+
+
 def test_draws_outside_the_support_need_no_approximation() -> None:
     fit = goodness_of_fit({0: 5, 9: 1}, RIGHT, alpha=1e-6)
     assert not isinstance(fit, Refused)
