@@ -1,7 +1,7 @@
 """The faults of statistics.md 2.2 as exact laws of the block of gamma + 1 tokens, completed by plain sampling from p, in numpy.
 
 Rows are context-free: p and q of shape (gamma + 1, V), float64, q's last row the draft's law at the bonus position, which correct code never reads. A law
-is an array of shape (V,) * (gamma + 1). A fault is given by its parts, and `block_law` puts them together: S4 of theory.md with other parts.
+is an array of shape (V,) * (gamma + 1). A fault is given by its parts, and `joint_law` puts them together: S4 of theory.md with other parts.
 """
 
 from __future__ import annotations
@@ -75,18 +75,24 @@ def correct(rows: Rows) -> Parts:
     return Parts(q, ratio(p, q), whatever(positive(p - q)), rows.p[-1])
 
 
-def block_law(parts: Parts, p: Array) -> Array:
-    """The law of the block: k tokens accepted, one corrected, the others from p; or all accepted and a bonus token."""
+def joint_law(parts: Parts, p: Array) -> Array:
+    """The law of (n, block), shape (gamma + 1, V, ..., V): n tokens accepted, one corrected, the others from p; or all accepted and a bonus token."""
     gamma, size = parts.drafted.shape
-    law = np.zeros((size,) * (gamma + 1))
+    law = np.zeros((gamma + 1, *(size,) * (gamma + 1)))
     drafted, all_accepted = np.ones(()), np.ones(())
     for k in range(gamma):
         both = np.minimum(all_accepted[..., None], parts.accept[k]) if parts.shared else all_accepted[..., None] * parts.accept[k]
         drafted = drafted[..., None] * parts.drafted[k]
         stopped = (drafted * (all_accepted[..., None] - both)) @ parts.residual[k]
-        law += reduce(np.multiply.outer, p[k + 1 :], stopped)
+        law[k] = reduce(np.multiply.outer, p[k + 1 :], stopped)
         all_accepted = both
-    return law + np.multiply.outer(drafted * all_accepted, parts.bonus)
+    law[gamma] = np.multiply.outer(drafted * all_accepted, parts.bonus)
+    return law
+
+
+def block_law(parts: Parts, p: Array) -> Array:
+    """The law of the block alone, shape (V,) * (gamma + 1)."""
+    return np.asarray(joint_law(parts, p).sum(axis=0))
 
 
 def overflow(rows: Rows) -> Array:
@@ -135,11 +141,11 @@ NOT_A_BUG = "p_in_bf16"
 """The nineteenth line of the table: rounding."""
 
 
-def laws(rows: Rows) -> dict[str, Array]:
-    """Name to law, the line of rounding last."""
-    found = {name: block_law(mutate(rows, correct(rows)), rows.p) for name, mutate in MUTANTS.items()}
+def laws(rows: Rows, of: Callable[[Parts, Array], Array] = block_law) -> dict[str, Array]:
+    """Name to law, of the block or of (n, block), the line of rounding last."""
+    found = {name: of(mutate(rows, correct(rows)), rows.p) for name, mutate in MUTANTS.items()}
     rounded = Rows(bfloat16(rows.p), rows.q)
-    return found | {NOT_A_BUG: block_law(correct(rounded), rounded.p)}
+    return found | {NOT_A_BUG: of(correct(rounded), rounded.p)}
 
 
 def right_law(rows: Rows) -> Array:
