@@ -113,7 +113,7 @@ def deep_tail(statistic: float, dof: int, expected: float) -> float:
 
 
 def _relative_entropy_tail(nats: float, dof: int) -> float:
-    """A bound on P(N KL(phat, p) >= nats) at any N and p: exp(-nats) (e nats / dof)^dof above dof (Agrawal, arXiv 1904.02291, theorem 1.2)."""
+    """A bound on P(N KL(phat, p) >= nats) at any N and p: exp(-nats) (e nats / dof)^dof above dof (Agrawal, arXiv 1904.02291)."""
     return 1.0 if nats <= dof else math.exp(dof + dof * math.log(nats / dof) - nats)
 
 

@@ -15,7 +15,7 @@ TIES = 1e-9
 
 
 def exact_p_value(counts: Mapping[Outcome, int], right: Law) -> float:
-    """The probability of all tables no likelier than the one drawn (Cressie and Read 1984); 0 if a draw lies outside the support.
+    """The probability of all tables no likelier than the one drawn; 0 if a draw lies outside the support.
 
     Raises:
         ValueError: there are more than MOST_TABLES tables.

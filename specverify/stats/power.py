@@ -32,7 +32,8 @@ def growth(right: Law, fault: Law, share: float, weight: float) -> tuple[float, 
 def samples_needed(right: Law, fault: Law, *, alpha: float, alternatives: int, share: float = 1.0, weights: tuple[float, ...] = WEIGHTS) -> int | None:
     """Draws after which the directed average over `alternatives` faults and their weights is at 1 / alpha with 99 %, or none.
 
-    Solves N D = ln(4 K / alpha) + 2.33 sqrt(N Var) for the best of the weights, D and Var the mean and variance of its log ratio per draw.
+    Solves N D = ln(4 K / alpha) + 2.33 sqrt(N Var) for the best of the weights, D and Var the mean and variance of its log ratio per draw. The screen
+    is half directed: ask for it with twice the alternatives.
     """
     threshold = math.log(len(weights) * alternatives / alpha)
     needs = [_solve(*growth(right, fault, share, weight), threshold) for weight in weights]

@@ -64,7 +64,7 @@ class Discrepancy:
 def mmd_hamming(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]], *, permutations: int = 999, seed: int = 0) -> Discrepancy:
     """Maximum mean discrepancy of token sequences of one length, kernel the share of positions that agree; p by permutation of the labels.
 
-    Gretton et al., JMLR 13 (2012) 723, equation 5. The p-value counts the observed labels among the permutations, so it is valid at any number of them.
+    Gretton et al., JMLR 13 (2012) 723. The p-value counts the observed labels among the permutations, so it is valid at any number of them.
 
     Args:
         first: n sequences of token ids, padded to one length.

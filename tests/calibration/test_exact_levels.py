@@ -93,6 +93,16 @@ def test_rounding_is_granted_in_the_worst_direction(tau: float) -> None:
     assert math.fsum(mass * factors[x] for x, mass in worst.items()) <= 1 + SUMS
 
 
+@pytest.mark.parametrize("tau", [0.0, 1e-6, 2e-3, 0.05])
+def test_rounding_is_granted_outside_the_support_on_top_of_the_grid(tau: float) -> None:
+    """The grid's mass first, then a mass of tau from the outcome where the ratio is least to the outside."""
+    fault = {"outside": FAULTS["outside"]}
+    factors = {x: math.exp(log_within({x: 1}, RIGHT, fault, tau=tau)) for x in (*RIGHT.probabilities, 9)}
+    low = min(RIGHT.probabilities, key=factors.get)
+    worst = {x: (1 - GRID) * mass - tau * (x == low) for x, mass in RIGHT.probabilities.items()} | {9: GRID + tau}
+    assert math.fsum(mass * factors[x] for x, mass in worst.items()) <= 1 + SUMS
+
+
 def test_the_two_sample_test_expects_at_most_one() -> None:
     """All sequences of five blocks of a bit of probability 0.3."""
     masses = {0: 0.7, 1: 0.3}
