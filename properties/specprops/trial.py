@@ -86,7 +86,7 @@ class Trial:
             raise statistical_violation(question, seen)
         risk = self._bench.settings.alpha
         distance = seen.found.total_variation(right)
-        self.certificate = Certificate(space, len(right.probabilities), seen.drawn, distance, stats.upper_bound(distance, seen.drawn, risk), risk)
+        self.certificate = Certificate(space, len(right.probabilities), seen.drawn, distance, stats.tv_upper(seen.counts, right, risk), risk)
 
     def holds(self, case: Case, predicate: Callable[[Outcome], bool], message: str, *, draws: int = 60) -> None:
         """No draw may violate the predicate; exceptions and malformed results violate every one."""

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 
 from specverify.law import GRID, Law, Outcome
+from specverify.stats.logs import log_mean
 
 RATES = (1e-2, 1e-3)
 """Alternatives for the mass outside the support: a single sight in 60 draws gives E = 1,700, enough to make a case suspect."""
@@ -33,7 +34,7 @@ def log_e_value(counts: Mapping[Outcome, int], right: Law) -> float:
     inside = {outcome: n for outcome, n in counts.items() if right[outcome] > 0}
     total = sum(counts.values())
     outside = total - sum(inside.values())
-    return _log_mean([_log_dirichlet(inside, outside, right), _log_outside(total - outside, outside)])
+    return log_mean([_log_dirichlet(inside, outside, right), _log_outside(total - outside, outside)])
 
 
 def _log_dirichlet(inside: Mapping[Outcome, int], outside: int, right: Law) -> float:
@@ -42,17 +43,12 @@ def _log_dirichlet(inside: Mapping[Outcome, int], outside: int, right: Law) -> f
         cells.append((GRID, GRID, outside))
     total = sum(n for _, _, n in cells)
     null = math.fsum(n * math.log(mass) for _, mass, n in cells)
-    return _log_mean([_log_marginal(kappa, cells, total) - null for kappa in KAPPAS])
+    return log_mean([_log_marginal(kappa, cells, total) - null for kappa in KAPPAS])
 
 
 def _log_outside(inside: int, outside: int) -> float:
     """The inside keeps its law, the outside has one of RATES."""
-    return _log_mean([inside * math.log1p(-rate) + outside * math.log(rate / GRID) for rate in RATES])
-
-
-def _log_mean(logs: list[float]) -> float:
-    top = max(logs)
-    return top + math.log(math.fsum(math.exp(x - top) for x in logs) / len(logs))
+    return log_mean([inside * math.log1p(-rate) + outside * math.log(rate / GRID) for rate in RATES])
 
 
 def _log_marginal(kappa: float, cells: list[tuple[float, float, int]], total: int) -> float:
