@@ -2,11 +2,12 @@
 
 import importlib
 from collections.abc import Callable, Collection
+from types import SimpleNamespace
 
 import pytest
 import torch
 
-from specprops import likely, rules
+from specprops import likely, rules, verify_chain
 from specverify.contracts import CONTRACTS, Case, array, array_of
 from specverify.contracts.picks import every, weights
 from specverify.exact import choose, exact_law
@@ -96,6 +97,19 @@ def test_the_telling_table_tells_every_two_faults_of_a_step_apart() -> None:
     named = [(fault_of(name), law) for name, law in laws.items() if FAULTS[fault_of(name)].law == name]
     alike = [(one, other) for i, (one, law) in enumerate(named) for other, second in named[:i] if law.total_variation(second) < 1e-3]
     assert alike == []
+
+
+def test_the_suites_first_tables_show_every_fault_of_a_step() -> None:
+    """But what changes no token's law."""
+    first = verify_chain.first(SimpleNamespace(dtypes=("float64",)))
+    for name in {fault.law for fault in FAULTS.values() if fault.contract == "verify_chain"} - {"", "bonus-missing"}:
+        rows = [rows_of("verify_chain", case) for case in first]
+        off = [LAWS["verify_chain"][name](*one).project(tokens).total_variation(right_law("verify_chain", *one).project(tokens)) for one in rows]
+        assert max(off) > 1e-3, name
+
+
+def tokens(outcome: Outcome) -> Outcome:
+    return outcome[1]
 
 
 def test_the_right_laws_are_those_of_the_suite() -> None:
