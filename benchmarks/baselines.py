@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from benchmarks.mutants import NOT_A_BUG, Array, Rows, laws, published_rows, right_law, total_variation
+from benchmarks.mutant_laws import NOT_A_BUG, Array, Rows, laws, published_rows, right_law, total_variation
 from benchmarks.processes import averaged, check, generic, log_factors
 from specref.rules import Standard
 from specref.verification import verify

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.mutants import MUTANTS, Array, Rows, alike_rows, block_law, correct, joint_law, laws, unit
+from benchmarks.mutant_laws import MUTANTS, Array, Rows, alike_rows, block_law, correct, joint_law, laws, unit
 from benchmarks.processes import averaged, check, generic, log_factors
 from specverify.stats import WEIGHTS
 

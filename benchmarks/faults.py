@@ -11,8 +11,7 @@ from pathlib import Path
 from specverify.audit.events import read_events
 from specverify.audit.records import Finding, PropertyRecord, Record, SubjectRecord
 from specverify.audit.verdict import UPHELD, Verdict, verdicts
-from specverify.faults import FAULTS
-from specverify.faults.catalogue import Fault
+from specverify.faults import FAULTS, Fault
 
 ROOT = Path(__file__).resolve().parents[1]
 TWINS = tuple(ROOT / "tests" / "twins" / folder for folder in (".", "pieces", "retrievers"))

@@ -1,175 +1,218 @@
-"""The faults of statistics.md 2.2 as exact laws of the block of gamma + 1 tokens, completed by plain sampling from p, in numpy.
+"""Verify steps made by mutating the reference by hand, with the planted fault that each is a case of; "" where the catalogue has none.
 
-Rows are context-free: p and q of shape (gamma + 1, V), float64, q's last row the draft's law at the bonus position, which correct code never reads. A law
-is an array of shape (V,) * (gamma + 1). A fault is given by its parts, and `joint_law` puts them together: S4 of theory.md with other parts.
+The reference's step on one chain (`specref.rules.chain`), written out, and one thing in it changed at a time. None is the catalogue's own function: where a
+fault has a parameter, it has other values here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import reduce
 
-import numpy as np
-from numpy.typing import NDArray
+import torch
+from torch import Tensor
 
-Array = NDArray[np.float64]
+from specref.draws import inverse_cdf
 
-
-@dataclass(frozen=True)
-class Rows:
-    """p and q, of shape (gamma + 1, V)."""
-
-    p: Array
-    q: Array
+Mutant = Callable[[Tensor, Tensor, Tensor], list[int]]
+MUTANTS: list[tuple[str, str, Mutant]] = []
+"""What was changed, the fault, the step."""
 
 
-@dataclass(frozen=True)
-class Parts:
-    """How a verifier works.
-
-    Attributes:
-        drafted: the law that each draft token is drawn from, shape (gamma, V).
-        accept: probability to accept each token, of the same shape.
-        residual: law of the correction given the rejected token, shape (gamma, V, V).
-        bonus: law of the last token, shape (V,).
-        shared: whether one uniform number decides about all positions.
-    """
-
-    drafted: Array
-    accept: Array
-    residual: Array
-    bonus: Array
-    shared: bool = False
-
-
-def unit(weights: Array) -> Array:
-    """Each last axis divided by its sum; where that is 0, uniform, which a law never reads."""
-    total = weights.sum(-1, keepdims=True)
-    return np.where(total > 0, weights / np.where(total > 0, total, 1), 1 / weights.shape[-1])
+def verified(  # noqa: PLR0913  each part can be changed
+    p: Tensor,
+    q: Tensor,
+    draft: Tensor,
+    *,
+    coins: Callable[[int], Tensor] = lambda gamma: torch.rand(gamma, dtype=torch.float64),
+    holds: Callable[[Tensor, Tensor, Tensor], Tensor] = lambda u, p_x, q_x: u * q_x < p_x,
+    count: Callable[[Tensor], Tensor] = lambda passed: passed.long().cumprod(0).sum(),
+    left: Callable[[Tensor, Tensor, int], Tensor] = lambda p, q, n: (p[n] - q[n]).clamp(min=0),
+    bonus: Callable[[Tensor, Tensor], Tensor] = lambda p, _: p[-1],
+    last: Callable[[Tensor, int], Tensor] = lambda _u, _n: torch.rand((), dtype=torch.float64),
+    rows: Callable[[Tensor], Tensor] = lambda p: p[:-1],
+    cut: int = 0,
+) -> list[int]:
+    """The reference's step; with the defaults it is right."""
+    gamma, x = len(draft), draft[:, None]
+    u = coins(gamma)
+    n = int(count(holds(u, rows(p).gather(1, x)[:, 0], q.gather(1, x)[:, 0])))
+    weights = left(p, q, n) if n < gamma else bonus(p, q)
+    weights = weights if weights.sum() > 0 else p[n]
+    return [*draft[:n].tolist(), int(inverse_cdf(weights, last(u, n)))][: gamma + 1 - cut]
 
 
-def positive(weights: Array) -> Array:
-    """norm(x)_+."""
-    return unit(np.maximum(weights, 0))
+def mutate(what: str, fault: str, **parts: object) -> None:
+    """Register a mutant by the parts that are changed."""
+    MUTANTS.append((what, fault, lambda p, q, draft: verified(p, q, draft, **parts)))  # type: ignore[arg-type]
 
 
-def ratio(p: Array, q: Array) -> Array:
-    """min(1, p/q), 1 where q is 0."""
-    return np.minimum(1, np.divide(p, q, out=np.ones_like(p), where=q > 0))
+def over(weights: Tensor) -> Tensor:
+    """Rows over their sums."""
+    return weights / weights.sum(-1, keepdim=True)
 
 
-def whatever(residual: Array) -> Array:
-    """A residual that does not depend on the rejected token."""
-    return np.broadcast_to(residual[:, None, :], (*residual.shape, residual.shape[-1]))
+def point(row: Tensor) -> Tensor:
+    """One at the argmax."""
+    return torch.nn.functional.one_hot(row.argmax(-1), row.shape[-1]).double()
 
 
-def tempered(row: Array, temperature: float) -> Array:
-    """The law at another temperature."""
-    return unit(row ** (1 / temperature))
+def kept(row: Tensor, floor: float) -> Tensor:
+    """min-p."""
+    return over(row * (row >= floor * row.amax(-1, keepdim=True)))
 
 
-def correct(rows: Rows) -> Parts:
-    """The standard rule."""
-    p, q = rows.p[:-1], rows.q[:-1]
-    return Parts(q, ratio(p, q), whatever(positive(p - q)), rows.p[-1])
+def forced(place: int) -> Callable[[Tensor, Tensor, Tensor], Tensor]:
+    """The test of one place always passes."""
+
+    def holds(u: Tensor, p_x: Tensor, q_x: Tensor) -> Tensor:
+        return (u * q_x < p_x).index_fill(0, torch.tensor([place % len(u)]), True)
+
+    return holds
 
 
-def joint_law(parts: Parts, p: Array) -> Array:
-    """The law of (n, block), shape (gamma + 1, V, ..., V): n tokens accepted, one corrected, the others from p; or all accepted and a bonus token."""
-    gamma, size = parts.drafted.shape
-    law = np.zeros((gamma + 1, *(size,) * (gamma + 1)))
-    drafted, all_accepted = np.ones(()), np.ones(())
-    for k in range(gamma):
-        both = np.minimum(all_accepted[..., None], parts.accept[k]) if parts.shared else all_accepted[..., None] * parts.accept[k]
-        drafted = drafted[..., None] * parts.drafted[k]
-        stopped = (drafted * (all_accepted[..., None] - both)) @ parts.residual[k]
-        law[k] = reduce(np.multiply.outer, p[k + 1 :], stopped)
-        all_accepted = both
-    law[gamma] = np.multiply.outer(drafted * all_accepted, parts.bonus)
-    return law
+mutate("p and q change places in the test", "inverted-ratio", holds=lambda u, p_x, q_x: u * p_x < q_x)
+mutate("the test is gone", "always-accept", holds=lambda u, p_x, q_x: torch.ones(len(u), dtype=torch.bool))
+mutate("cumprod is gone", "acceptances-counted", count=lambda passed: passed.long().sum())
+mutate("the row of p behind is gathered", "accept-row-late", rows=lambda p: p[1:])
+mutate("the first test passes", "first-draft-token-accepted", holds=forced(0))
+mutate("the last test passes", "last-draft-token-accepted", holds=forced(-1))
+mutate("a test passes at 0.1 at least", "acceptance-floor-of-a-step", holds=lambda u, p_x, q_x: u < (p_x / q_x).clamp(min=0.1))
+mutate("the ratio to the power 0.65", "ratio-softened", holds=lambda u, p_x, q_x: u < (p_x / q_x) ** 0.65)
+mutate("a second chance by a draw of the target", "two-chances", holds=lambda u, p_x, q_x: (u * q_x < p_x) | (torch.rand(len(u), dtype=torch.float64) < p_x))
+mutate("one coin, expanded", "one-uniform-for-all", coins=lambda gamma: torch.rand(1, dtype=torch.float64).expand(gamma))
+mutate("the coin that failed draws the token", "reused-uniform", last=lambda u, n: u[n] if n < len(u) else torch.rand((), dtype=torch.float64))
+mutate("left over: p", "residual-from-p", left=lambda p, q, n: p[n])
+mutate("left over: q", "residual-from-q", left=lambda p, q, n: q[n])
+mutate("left over: q - p", "residual-reversed-in-a-step", left=lambda p, q, n: (q[n] - p[n]).clamp(min=0))
+mutate("left over: abs for clamp", "residual-absolute", left=lambda p, q, n: (p[n] - q[n]).abs())
+mutate("left over: row 0", "residual-row-zero", left=lambda p, q, n: (p[0] - q[0]).clamp(min=0))
+mutate("left over: rows n + 1", "residual-row-late", left=lambda p, q, n: (p[n + 1] - q[min(n + 1, len(q) - 1)]).clamp(min=0))
+mutate("left over: the last row of p", "residual-last-row", left=lambda p, q, n: p[-1])
+mutate("left over: row n + 1 of p", "replacement-row-late", left=lambda p, q, n: p[n + 1])
+mutate("left over: softmax of it", "residual-through-softmax", left=lambda p, q, n: (p[n] - q[n]).clamp(min=0).softmax(-1))
+mutate("left over: its argmax", "residual-argmax", left=lambda p, q, n: point((p[n] - q[n]).clamp(min=0)))
+mutate("left over: 0.003 added", "residual-lifted-in-a-step", left=lambda p, q, n: (p[n] - q[n]).clamp(min=0) + 0.003)
+mutate("left over: 0.03 added", "residual-lifted-in-a-step", left=lambda p, q, n: (p[n] - q[n]).clamp(min=0) + 0.03)
+mutate("left over: at temperature 0.8", "residual-at-another-temperature", left=lambda p, q, n: (p[n] - q[n]).clamp(min=0) ** 1.25)
+mutate("left over: at temperature 1.25", "residual-at-another-temperature", left=lambda p, q, n: (p[n] - q[n]).clamp(min=0) ** 0.8)
+mutate("bonus from q", "bonus-from-q", bonus=lambda p, q: q[-1])
+mutate("bonus from row -2", "bonus-from-previous-row", bonus=lambda p, q: p[-2])
+mutate("bonus: argmax", "bonus-greedy", bonus=lambda p, q: point(p[-1]))
+mutate("bonus: min-p 0.45", "bonus-row-filtered-alone", bonus=lambda p, q: kept(p[-1], 0.45))
+mutate("no bonus", "bonus-missing", cut=1)
+for mild in (0.9, 0.7, 0.6):
+    mutate(
+        f"lenience {mild}",
+        "lenience",
+        holds=lambda u, p_x, q_x, mild=mild: u * q_x * mild < p_x,
+        left=lambda p, q, n, mild=mild: (p[n] - mild * q[n]).clamp(min=0),
+    )
+for mild in (0.9, 0.7):
+    mutate(f"the test alone is lenient, {mild}", "lenient-acceptance", holds=lambda u, p_x, q_x, mild=mild: u * q_x * mild < p_x)
+mutate("q is not read in the test", "", holds=lambda u, p_x, q_x: u < p_x)
+mutate("the token's coin is the first one where all is accepted", "", last=lambda u, n: u[0] if n == len(u) else torch.rand((), dtype=torch.float64))
+mutate("left over: its square", "", left=lambda p, q, n: (p[n] - q[n]).clamp(min=0).square())
+mutate("left over: mirrored", "", left=lambda p, q, n: (p[n] - q[n]).clamp(min=0).flip(-1))
+mutate("the failed coin, mirrored, draws the token", "", last=lambda u, n: 1 - u[n] if n < len(u) else torch.rand((), dtype=torch.float64))
 
 
-def block_law(parts: Parts, p: Array) -> Array:
-    """The law of the block alone, shape (V,) * (gamma + 1)."""
-    return np.asarray(joint_law(parts, p).sum(axis=0))
+def rewritten(what: str, fault: str, of: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]) -> None:
+    """Register the right step on other rows."""
+    MUTANTS.append((what, fault, lambda p, q, draft: verified(*of(p, q), draft)))
 
 
-def overflow(rows: Rows) -> Array:
-    """The positive part not renormalised: what is missing falls on the last token."""
-    residual = np.maximum(rows.p[:-1] - rows.q[:-1], 0)
-    residual[:, -1] += 1 - residual.sum(-1)
-    return whatever(residual)
+def heated(rows: Tensor, temperature: float) -> Tensor:
+    """Rows at a temperature."""
+    return over(rows ** (1 / temperature))
 
 
-def without(p: Array) -> Array:
-    """P without the rejected token, for each."""
-    return unit(p[:, None, :] * (1 - np.eye(p.shape[-1])))
+for t in (0.9, 0.7, 1.3):
+    rewritten(f"q scored at temperature {t}", "draft-scored-at-another-temperature", lambda p, q, t=t: (p, heated(q, t)))
+for t in (0.8, 1.35):
+    rewritten(f"p at temperature {t}", "target-at-another-temperature", lambda p, q, t=t: (heated(p, t), q))
+    rewritten(f"the verified rows at temperature {t}", "verified-rows-at-another-temperature", lambda p, q, t=t: (torch.cat([heated(p[:-1], t), p[-1:]]), q))
+for share in (0.2, 0.05):
+    rewritten(f"{share} of q is uniform", "draft-scored-with-a-flatter-row", lambda p, q, share=share: (p, (1 - share) * q + share / q.shape[1]))
+rewritten("p with min-p 0.45", "target-filtered", lambda p, q: (kept(p, 0.45), q))
+rewritten("rows of p rolled", "p-row-late", lambda p, q: (torch.cat([p[1:], p[-1:]]), q))
+rewritten("rows of q rolled forward", "q-row-late", lambda p, q: (p, torch.cat([q[1:], q[-1:]])))
+rewritten("rows of q rolled back", "q-row-early", lambda p, q: (p, torch.cat([q[:1], q[:-1]])))
+rewritten("the vocabulary of q mirrored", "", lambda p, q: (p, q.flip(-1)))
 
 
-def bfloat16(row: Array) -> Array:
-    """Rounded to 8 bits of significand, then normalised."""
-    mantissa, exponent = np.frexp(row)
-    return unit(np.ldexp(np.round(mantissa * 256) / 256, exponent))
+def mutant(what: str, fault: str) -> Callable[[Mutant], Mutant]:
+    """Register a step that is written out."""
+
+    def register(step: Mutant) -> Mutant:
+        MUTANTS.append((what, fault, step))
+        return step
+
+    return register
 
 
-Mutation = Callable[[Rows, Parts], Parts]
-
-MUTANTS: dict[str, Mutation] = {
-    "resample_p": lambda r, c: replace(c, residual=whatever(r.p[:-1])),
-    "residual_overflow": lambda r, c: replace(c, residual=overflow(r)),
-    "residual_abs": lambda r, c: replace(c, residual=whatever(unit(np.abs(r.p[:-1] - r.q[:-1])))),
-    "bonus_q": lambda r, c: replace(c, bonus=r.q[-1]),
-    "bonus_previous_row": lambda r, c: replace(c, bonus=r.p[-2]),
-    "draft_T_.8": lambda _, c: replace(c, drafted=tempered(c.drafted, 0.8)),
-    "draft_T_.95": lambda _, c: replace(c, drafted=tempered(c.drafted, 0.95)),
-    "accept_row_off": lambda r, c: replace(c, accept=ratio(r.p[1:], r.q[:-1])),
-    "q_row_off": lambda r, c: replace(c, accept=ratio(r.p[:-1], r.q[1:])),
-    "residual_row_off": lambda r, c: replace(c, residual=whatever(positive(r.p[1:] - r.q[:-1]))),
-    "residual_T_.9": lambda r, c: replace(c, residual=whatever(positive(tempered(r.p[:-1], 0.9) - r.q[:-1]))),
-    "ratio_inverted": lambda r, c: replace(c, accept=ratio(r.q[:-1], r.p[:-1])),
-    "always_accept": lambda _, c: replace(c, accept=np.ones_like(c.accept)),
-    "greedy_draft": lambda _, c: replace(c, drafted=np.eye(c.drafted.shape[-1])[c.drafted.argmax(-1)]),
-    "match_discard": lambda r, c: replace(c, accept=r.p[:-1], residual=whatever(r.p[:-1])),
-    "p_minus_x": lambda r, c: replace(c, residual=without(r.p[:-1])),
-    "lenience_.95": lambda r, c: replace(c, accept=ratio(r.p[:-1], 0.95 * r.q[:-1]), residual=whatever(positive(r.p[:-1] - 0.95 * r.q[:-1]))),
-    "reuse_u": lambda _, c: replace(c, shared=True),
-}
-"""The eighteen faults. A residual that nothing is left for is uniform: where p equals q a fault may show in cells that correct code never reaches."""
-
-NOT_A_BUG = "p_in_bf16"
-"""The nineteenth line of the table: rounding."""
+@mutant("sample and match, the mismatch drawn again", "mismatch-thrown-away")
+def drawn_again(p: Tensor, _q: Tensor, draft: Tensor) -> list[int]:
+    """SampleAndMatch, whose draw is not what it emits."""
+    own = inverse_cdf(p[:-1], torch.rand(len(draft), dtype=torch.float64))
+    n = int((own == draft).long().cumprod(0).sum())
+    return [*draft[:n].tolist(), int(inverse_cdf(p[n], torch.rand((), dtype=torch.float64)))]
 
 
-def laws(rows: Rows, of: Callable[[Parts, Array], Array] = block_law) -> dict[str, Array]:
-    """Name to law, of the block or of (n, block), the line of rounding last."""
-    found = {name: of(mutate(rows, correct(rows)), rows.p) for name, mutate in MUTANTS.items()}
-    rounded = Rows(bfloat16(rows.p), rows.q)
-    return found | {NOT_A_BUG: of(correct(rounded), rounded.p)}
+@mutant("the largest entry of p for q", "ratio-over-the-maximum")
+def over_the_maximum(p: Tensor, q: Tensor, draft: Tensor) -> list[int]:
+    """The test reads p alone."""
+    return verified(p, q, draft, holds=lambda u, p_x, _: u * p[:-1].amax(-1) < p_x)
 
 
-def right_law(rows: Rows) -> Array:
-    """Plain sampling from p."""
-    return reduce(np.multiply.outer, rows.p)
+@mutant("the refused token struck from p", "residual-without-the-draft")
+def without_the_refused(p: Tensor, q: Tensor, draft: Tensor) -> list[int]:
+    """DeterministicDraft's replacement behind the ratio test."""
+    return verified(p, q, draft, left=lambda p, _, n: p[n].index_fill(0, draft[n], 0.0))
 
 
-ROWS = {"size": 8, "gamma": 2, "scale": 2.0, "noise": 0.6, "seed": 149}
-"""Of 3,000 random rows (scales 1 to 2.5, noises .3 to .8, seeds below 150) those whose faults' total variations are nearest the published ones, so that
-the sample numbers can be held beside those of statistics.md, whose rows are not known: a factor of 1.2 off on average."""
+@mutant("u is not scaled by the residual's mass", "residual-not-normalised")
+def not_scaled(p: Tensor, q: Tensor, draft: Tensor) -> list[int]:
+    """The inverse CDF of weights that do not sum to 1, clamped."""
+
+    def left(p: Tensor, q: Tensor, n: int) -> Tensor:
+        weights = (p[n] - q[n]).clamp(min=0)
+        return torch.cat([weights[:-1], 1 - weights[:-1].sum()[None]])
+
+    return verified(p, q, draft, left=left)
 
 
-def alike_rows(*, size: int, gamma: int, scale: float, noise: float, seed: int) -> Rows:
-    """Rows of normal logits, and a draft whose logits are off by normal noise."""
-    rng = np.random.default_rng(seed)
-    logits = rng.normal(size=(gamma + 1, size)) * scale
-    return Rows(unit(np.exp(logits)), unit(np.exp(logits + noise * rng.normal(size=(gamma + 1, size)))))
+@mutant("argmax for every draw", "greedy-step")
+def all_greedy(p: Tensor, _q: Tensor, draft: Tensor) -> list[int]:
+    """Greedy verification of a sampled draft."""
+    best = p.argmax(-1)
+    n = int((best[:-1] == draft).long().cumprod(0).sum())
+    return [*draft[:n].tolist(), int(best[n])]
 
 
-def published_rows() -> Rows:
-    """Those of ROWS."""
-    return alike_rows(**ROWS)  # type: ignore[arg-type]
+@mutant("typical acceptance with epsilon 0.2 and delta 0.1", "typical-acceptance")
+def typical(p: Tensor, _q: Tensor, draft: Tensor) -> list[int]:
+    """Typical with other numbers."""
+    threshold = (0.1 * torch.exp(-torch.special.entr(p[:-1]).sum(-1))).clamp(max=0.2)
+    n = int((p[:-1].gather(1, draft[:, None])[:, 0] > threshold).long().cumprod(0).sum())
+    return [*draft[:n].tolist(), int(p[n].argmax())]
 
 
-def total_variation(a: Array, b: Array) -> float:
-    """Half the L1 distance."""
-    return float(np.abs(a - b).sum() / 2)
+@mutant("block verification with the token's residual", "block-residual-of-the-token")
+def block_by_the_token(p: Tensor, q: Tensor, draft: Tensor) -> list[int]:
+    """Block, whose weight is left out behind the test."""
+    w = [1.0]
+    for i, x in enumerate(draft.tolist()):
+        w.append(min(1.0, w[-1] * float(p[i, x] / q[i, x])))
+    mass = [float((w[i] * p[i] - q[i]).clamp(min=0).sum()) for i in range(len(draft))]
+    h = [*(m / (m + 1 - a) if m + 1 > a else 1.0 for m, a in zip(mass[1:], w[1:], strict=False)), w[-1]]
+    passed = torch.rand(len(draft), dtype=torch.float64) < torch.tensor(h, dtype=torch.float64)
+    n = max([0, *(i + 1 for i, ok in enumerate(passed.tolist()) if ok)])
+    left = (p[n] - q[n]).clamp(min=0) if n < len(draft) else p[-1]
+    return [*draft[:n].tolist(), int(inverse_cdf(left if left.sum() > 0 else p[n], torch.rand((), dtype=torch.float64)))]
+
+
+@mutant("one step in five, the replacement from p", "residual-from-p")
+def now_and_then(p: Tensor, q: Tensor, draft: Tensor) -> list[int]:
+    """A rare path: most steps are right."""
+    rare = bool(torch.rand((), dtype=torch.float64) < 0.2)
+    return verified(p, q, draft, left=lambda p, q, n: p[n] if rare else (p[n] - q[n]).clamp(min=0))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from benchmarks.mutants import Array, laws, published_rows, right_law, total_variation
+from benchmarks.mutant_laws import Array, laws, published_rows, right_law, total_variation
 from benchmarks.processes import RULED_OUT, averaged, check, generic, log_factors
 from specverify.law import Law
 from specverify.stats.chisquare import LEAST_EXPECTED, LEAST_EXPECTED_DEEP, Fit, deep_tail, goodness_of_fit

@@ -155,6 +155,20 @@ class Trial:
         self.draws += seen.drawn
         return seen
 
+    @property
+    def budgets(self) -> tuple[int, int]:
+        """Draws of a first look, and of a thorough one."""
+        return self._bench.settings.screen, self._bench.settings.draws
+
+    def beheld(self, case: Case, question: Question, draws: int) -> Exactly | Observed:
+        """The law of a case, explored or drawn afresh, to be described and not judged."""
+        seen = observe.law(self._bench.subject, case, question, run_key=f"{self._run_key}/{self._row.id}/beheld/{draws}", draws=draws)
+        if isinstance(seen, Unobserved):
+            self._answered(seen.reply)
+        assert isinstance(seen, (Exactly, Observed))
+        self.draws += seen.drawn if isinstance(seen, Observed) else 0
+        return seen
+
     def contradicted(self, case: Case, seen: Exactly) -> bool:
         """Whether draws speak against an explored law, as strongly as a finding must: then something that is not followed decides too."""
         question = replace(seen.question, right=Law.of(seen.law.probabilities), invariant=None)

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 from specverify.errors import SpecverifyError, unknown
-from specverify.faults import fault
+from specverify.faults import fault, not_bug, not_bugs
 from specverify.subjects.source import Source, from_dotted, from_path
 
 GALLERY = Path(__file__).resolve().parent.parent / "gallery"
-KINDS = ("py", "fault", "gallery")
+KINDS = ("py", "fault", "not-bug", "gallery")
 
 
 def gallery() -> list[str]:
@@ -34,6 +34,8 @@ def source(text: str, python: str | None = None) -> Source:
         return from_dotted(text, interpreter)
     if kind == "fault" and colon:
         return Source(text, interpreter, module=fault(rest).module, only=rest)
+    if kind == "not-bug" and colon:
+        return Source(text, interpreter, module=not_bugs.MODULE, only=not_bug(rest).name)
     if kind == "gallery" and colon:
         if rest not in gallery():
             raise unknown("gallery entry", rest, gallery())

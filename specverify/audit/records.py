@@ -101,8 +101,24 @@ class Argument(msgspec.Struct, frozen=True):
     data: Any
 
 
+class Likely(msgspec.Struct, frozen=True):
+    """Known faults of equal law that may be behind a finding: names, parameters in brackets; what the first does, and the public bugs that it is modelled on.
+
+    `fits` tells whether they explain what was seen, `left` which share of the deviation from the right law they do not; `behind` is what they leave beyond
+    the best: a total variation, or where laws were `drawn` the natural logarithm of a likelihood ratio.
+    """
+
+    faults: tuple[str, ...]
+    sentence: str
+    corpus: tuple[str, ...]
+    fits: bool
+    left: float
+    behind: float
+    drawn: bool
+
+
 class Finding(msgspec.Struct, tag="finding", tag_field="kind", frozen=True):
-    """A property that failed: `severity` is finding, grid or advisory."""
+    """A property that failed: `severity` is finding, grid or advisory; `likely` names known faults, the best first."""
 
     id: str
     subject: str
@@ -122,6 +138,7 @@ class Finding(msgspec.Struct, tag="finding", tag_field="kind", frozen=True):
     output: str = ""
     file: str = ""
     line: int = 0
+    likely: tuple[Likely, ...] = ()
 
 
 class Certificate(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from specverify.audit.arguments import gallery
 from specverify.audit.suite import Property, of_contract, properties
 from specverify.contracts import CONTRACTS, PLANNED, Contract
 from specverify.errors import unknown
-from specverify.faults import FAULTS, Fault
+from specverify.faults import FAULTS, NOT_BUGS, Fault
 
 TOPICS = ("contracts", "properties", "faults", "gallery")
 
@@ -72,7 +72,9 @@ def _property(row: Property) -> list[str]:
 
 
 def _faults() -> list[str]:
-    return ["planted faults (audit one with fault:NAME)", *(f"  {_fault(row)}" for row in FAULTS.values())]
+    harmless = [f"  {row.name:<24} {row.contract:<14} {row.sentence} [{', '.join(row.corpus)}]" for row in NOT_BUGS.values()]
+    planted = [f"  {_fault(row)}" for row in FAULTS.values()]
+    return ["planted faults (audit one with fault:NAME)", *planted, "not-bugs, which must pass (audit one with not-bug:NAME)", *harmless]
 
 
 def _fault(row: Fault) -> str:

@@ -43,3 +43,24 @@ def cdf_ends_on_the_last_id(probs: Tensor) -> Tensor:
     cdf = probs.cumsum(-1)
     cdf = cdf * (1 - 2**-23)  # a sum that rounding left an ulp short of 1
     return torch.searchsorted(cdf, torch.rand(1), right=True).clamp(max=probs.shape[-1] - 1)
+
+
+@sv.subject("sample", name="ids-of-the-sorted-row", batch=True)
+def ids_of_the_sorted_row(probs: Tensor) -> Tensor:
+    ordered, _ = probs.sort(-1, descending=True)
+    return torch.multinomial(ordered, 1)
+
+
+@sv.subject("sample", name="probabilities-through-softmax", batch=True)
+def probabilities_through_softmax(probs: Tensor) -> Tensor:
+    return torch.multinomial(probs.softmax(-1), 1)
+
+
+@sv.subject("sample", name="sampled-at-another-temperature", batch=True)
+def sampled_at_another_temperature(probs: Tensor) -> Tensor:
+    return torch.multinomial(probs ** (1 / 0.7), 1)
+
+
+@sv.subject("sample", name="tail-lifted", batch=True)
+def tail_lifted(probs: Tensor) -> Tensor:
+    return torch.multinomial(probs + 0.01, 1)

@@ -19,7 +19,7 @@ from specverify.report.guarantees import Rung, Standing, rungs, standings
 from specverify.report.marks import Mark, verdict_mark
 from specverify.report.matrix import Matrix, matrices
 from specverify.report.summary import counts_text
-from specverify.report.text import choice_text, evidence_text
+from specverify.report.text import choice_text, evidence_text, likely_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -100,6 +100,7 @@ def _environment() -> jinja2.Environment:
         counts=counts_text,
         evidence=evidence_text,
         choice_text=choice_text,
+        likely=likely_text,
         mark_of=verdict_mark,
         always=ALWAYS_UNTESTED,
         resolution=RESOLUTION,

@@ -6,9 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from specverify.audit.records import Choice, Finding, Statistics
+    from collections.abc import Sequence
+
+    from specverify.audit.records import Choice, Finding, Likely, Statistics
 
 LN10 = math.log(10)
+MOST_WRITTEN = math.log(1e6)
+"""A ratio up to which it is written out."""
 
 
 def finding_text(finding: Finding) -> str:
@@ -21,6 +25,8 @@ def finding_text(finding: Finding) -> str:
     lines += _table(finding)
     for number, choice in enumerate(finding.path):
         lines.append(f"  {'path' if number == 0 else '':<15} {choice_text(choice)}")
+    if finding.likely:
+        lines.append(f"  {'likely fault':<15} {likely_text(finding.likely)}")
     lines.append(f"  {'evidence':<15} {evidence_text(finding.evidence, finding.statistics)}")
     lines.append(f"  {'source':<15} {finding.source}")
     if finding.file:
@@ -28,6 +34,24 @@ def finding_text(finding: Finding) -> str:
     if finding.output.strip():
         lines.append(f"  {'last output':<15} {finding.output.strip().splitlines()[-1]}")
     return "\n".join(lines)
+
+
+def likely_text(likely: Sequence[Likely]) -> str:
+    """Which known faults explain a finding best, how well, and how far the next are behind; or that none does."""
+    best, *others = likely
+    names = f"{' or '.join(best.faults)} ({', '.join(best.corpus)})"
+    if not best.fits:
+        return f"unknown; the nearest, {names}, leaves {best.left:.0%} of the deviation unexplained"
+    return f"{names}: {best.sentence}{_ahead_text(best, others[0]) if others else ''}"
+
+
+def _ahead_text(best: Likely, second: Likely) -> str:
+    """How far ahead of the next, in words."""
+    name = " or ".join(second.faults)
+    if not best.drawn:
+        return f" It leaves {best.left:.1%} of the deviation unexplained; the next, {name}, {second.left:.1%}."
+    times = f"{math.exp(second.behind):,.0f}" if second.behind < MOST_WRITTEN else power_of_ten(second.behind)
+    return f" {times} times as likely as the next, {name}."
 
 
 def choice_text(choice: Choice) -> str:

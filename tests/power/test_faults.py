@@ -7,8 +7,7 @@ import pytest
 
 from specverify.audit.suite import properties
 from specverify.contracts import CONTRACTS
-from specverify.faults import FAULTS
-from specverify.faults.catalogue import Fault
+from specverify.faults import FAULTS, Fault
 from specverify.subjects.declare import DECLARED
 
 QUICK = {

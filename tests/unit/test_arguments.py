@@ -10,7 +10,7 @@ from specverify.errors import SpecverifyError
 BAD = [
     ("http://localhost:8000", "Servers cannot be audited"),
     ("https://host", "Servers cannot be audited"),
-    ("fault:residual-from-q", "Did you mean 'residual-from-p'"),
+    ("fault:residual-from-pp", "Did you mean 'residual-from-p'"),
     ("gallery:transformer", "Did you mean 'transformers'"),
     ("py:module", "does not name a module, a function and a contract"),
     ("py:module:f", "does not name"),
@@ -43,4 +43,5 @@ def test_every_form(tmp_path: Path) -> None:
     assert source(str(tmp_path)).file == str(tmp_path / "specverify_subjects.py")
     assert source("py:pkg.mod:Class.step@verify_chain").attribute == "Class.step"
     assert source("fault:residual-from-p").only == "residual-from-p"
+    assert source("not-bug:ties-are-cut").module == "specverify.faults.planted_not_bugs"
     assert Path(source("gallery:transformers", python="/usr/bin/python3").file).name == "transformers.py"
