@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import hypothesis
@@ -16,7 +15,7 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
 from specprops.likely import likely
-from specprops.trial import FLAG, TELLING, Trial, statistical_violation
+from specprops.trial import FLAG, TELLING, Trial, statistical_violation, table
 from specprops.violation import NoAnswer, NotJudged, Violation
 from specverify import observe
 from specverify.audit import records
@@ -27,6 +26,7 @@ from specverify.observe import Confirmed, Exactly, Observed, Question, stream_ke
 from specverify.report.text import finding_text, power_of_ten
 
 if TYPE_CHECKING:
+    from specprops.known import Together
     from specprops.suite import Claim, Scope
     from specverify.audit.bench import Bench
 
@@ -104,7 +104,7 @@ class Judgement:
     def _judged(self) -> tuple[Suspect | None, Undecided | None]:
         """What was found, or why there is no answer; an error of our own is recorded before it goes on."""
         try:
-            return self._found(), None
+            return self._decided(), None
         except Undecided as ending:
             return None, ending
         except Exception as error:
@@ -112,6 +112,26 @@ class Judgement:
             raise
         finally:
             self.trial.dispose()
+
+    def _decided(self) -> Suspect | None:
+        """What one case shows; else what all of them show together."""
+        try:
+            found = self._found()
+        except Undecided as ending:
+            together = self._together() if ending.status == "unconfirmed" else None
+            if together is None:
+                raise
+            return together
+        return found or self._together()
+
+    def _together(self) -> Suspect | None:
+        """A known fault that the draws of all cases follow, though no case shows it alone: it is confirmed by as strong evidence as a single case would need."""
+        together, settings = self.trial.together, self.bench.settings
+        if together.leading is None or settings.shards > 1 or together.log_e < math.log(settings.threshold):
+            return None  # of shards, all of them together are judged when they are added up
+        case, seen = together.leading
+        observed = replace(seen, log_e=together.log_e, drawn=together.drawn)
+        return Suspect(case, Violation(together.process.told, table(Question(seen.right, lambda outcome: outcome), seen), kind="together", observed=observed))
 
     def _found(self) -> Suspect | None:
         """The violation to report, confirmed where it is statistical; none if nothing looks wrong."""
@@ -122,6 +142,8 @@ class Judgement:
             found = self._exhaust(self.claim.scope)
         if found is None and self.claim.cases is not None and self.stopped is None:
             found = self._search(self.claim.cases(subject))
+        if found is None and self.trial.together.leading is not None and self.stopped is None:
+            found = self._search_first(self.claim.alike(subject))
         if found is None and self.stopped is not None:
             raise self.stopped
         if found is None and self.suspects:
@@ -202,6 +224,8 @@ class Judgement:
     def _examine(self, case: Case) -> Suspect | None:
         """Judge a case once: its answer is kept, so that the search sees a function of the case."""
         name = digest(case)
+        if not self.suspects and not self.bench.settings.mine(name):
+            return None  # another shard's; a shrinker's cases are judged where it shrinks
         if name not in self.seen:
             self.seen[name] = self._judge(case)
             if (violation := self.seen[name]) is not None:
@@ -250,9 +274,9 @@ class Judgement:
     def _report(self, found: Suspect) -> None:
         subject, described, violation = self.bench.subject, self.bench.subject.description, found.violation
         severity = violation.severity or self.row.severity
-        threshold = self.bench.settings.threshold if violation.question is not None else None
+        threshold = self.bench.settings.threshold if violation.question is not None or violation.kind == "together" else None
         finding = records.Finding(
-            id=_finding_id(subject.label, self.row.id, violation.kind), subject=subject.label, contract=described.contract,
+            id=records.finding_id(subject.label, self.row.id, violation.kind), subject=subject.label, contract=described.contract,
             property=self.row.id, sentence=self.row.sentence, source=self.row.source, severity=severity, message=violation.message,
             case=records.arguments(found.case), table=tuple(records.Line(r.outcome, r.found, r.right) for r in violation.table),
             evidence="pointwise" if violation.observed is None else violation.observed.evidence, smallest=not self.cut,
@@ -278,7 +302,9 @@ class Judgement:
         return "statistical" if self.row.statistical else "pointwise"
 
     def _end(self, status: str, reason: str = "") -> None:
-        row, subject = self.row, self.bench.subject
+        row, subject, together = self.row, self.bench.subject, self.trial.together
+        if together.leading is not None:
+            self.bench.write(_together_record(subject.label, row.id, together))
         self.bench.write(
             records.PropertyRecord(
                 subject=subject.label, contract=row.contract, property=row.id, sentence=row.sentence, guards=row.guards, status=status,
@@ -286,6 +312,17 @@ class Judgement:
                 certificate=self.trial.certificate, cases=len(self.seen), draws=self.trial.draws, seconds=round(time.monotonic() - self.started, 3),
             )
         )  # fmt: skip
+
+
+def _together_record(subject: str, property_: str, together: Together) -> records.Together:
+    assert together.leading is not None
+    case, seen = together.leading
+    lines = table(Question(seen.right, lambda outcome: outcome), seen)
+    told = together.process.as_dict()
+    return records.Together(
+        subject=subject, property=property_, draws=together.drawn, log_e=together.log_e, likeliest=together.process.ranking[0][0], process=told,
+        case=records.arguments(case), table=tuple(records.Line(line.outcome, line.found, line.right) for line in lines), steps=seen.steps,
+    )  # fmt: skip
 
 
 def _path(violation: Violation) -> tuple[records.Choice, ...]:
@@ -315,7 +352,3 @@ def statistics(observed: Observed | Exactly | None, threshold: float | None = No
     chi2 = observed.chi2
     beside = (chi2.statistic, chi2.dof, chi2.p_value, chi2.pooled) if chi2 else (None,) * 4
     return records.Statistics(observed.drawn, observed.log_e, threshold, *beside)
-
-
-def _finding_id(subject: str, property_: str, kind: str) -> str:
-    return hashlib.blake2b(f"{subject}|{property_}|{kind}".encode(), digest_size=4).hexdigest()

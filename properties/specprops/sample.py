@@ -81,7 +81,7 @@ def test_support(trial: Trial, case: Case) -> None:
 @prop("SMP-004", "Tokens follow their rows, the rows of a batch independently.", source="contracts, sample; statistics 2.7", guards="position", statistical=True,
       after=("SMP-002",), first=first, cases=lawful, limit=12, applies=rows.needs_wide)  # fmt: skip
 def test_law(trial: Trial, case: Case) -> None:
-    trial.law(case, product_law(_rows(case)), _tokens)
+    trial.law(case, product_law(_rows(case)), _tokens, known=True)
 
 
 @prop("SMP-005", "Successive calls are independent.", source="statistics 2.7; faults B053", guards="joint", statistical=True, after=("SMP-004",),

@@ -48,6 +48,7 @@ class Claim:
     applies: Callable[[Description], str | None]
     scope: Scope | None
     drawn_too: bool
+    alike: Callable[[Description], Sequence[Case]]
 
     def excluded(self, subject: Description) -> str | None:
         """Why the property does not apply to a subject, or none."""
@@ -73,6 +74,7 @@ def prop(  # noqa: PLR0913  a property is described in one place
     applies: Callable[[Description], str | None] = lambda _: None,
     scope: Scope | None = None,
     drawn_too: bool = False,
+    alike: Callable[[Description], Sequence[Case]] = lambda _: (),
 ) -> Callable[[Body], Callable[[Bench], None]]:
     """Register a property and make its test.
 
@@ -89,13 +91,22 @@ def prop(  # noqa: PLR0913  a property is described in one place
         limit: how many cases are searched.
         applies: why it does not apply to a subject, or none.
         scope: all small cases, for subjects whose laws are explored.
+        alike: more cases for a law that is drawn and held against known faults, which in single cases may be too small to see.
         drawn_too: whether an explored law that is right is held against draws as well, since what changes from call to call is no part of it.
     """
     contract = next(name for name, one in CONTRACTS.items() if one.prefix == id_.partition("-")[0])
 
     def decorate(body: Body) -> Callable[[Bench], None]:
         claim = Claim(
-            Property(id_, contract, sentence, source, guards, after, statistical, severity, body.__name__), body, cases, first, limit, applies, scope, drawn_too
+            Property(id_, contract, sentence, source, guards, after, statistical, severity, body.__name__),
+            body,
+            cases,
+            first,
+            limit,
+            applies,
+            scope,
+            drawn_too,
+            alike,
         )
         PROPERTIES.append(claim.row)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from specprops.known import Together, beside
 from specprops.violation import NoAnswer, NotJudged, Row, Violation
 from specverify import observe, stats
 from specverify.audit.records import Certificate
@@ -48,6 +49,7 @@ class Trial:
         self.last: Observed | None = None
         self.explored: tuple[Case, Question] | None = None
         self.certificate: Certificate | None = None
+        self.together = Together(self.subject.contract)
 
     @property
     def subject(self) -> Description:
@@ -71,22 +73,28 @@ class Trial:
         kind = f"raises {reply.type}" if isinstance(reply, Raised) else "malformed"
         raise Violation(f"The subject {reply}." if isinstance(reply, Raised) else f"The result is malformed: {reply}.", kind=kind)
 
-    def law(self, case: Case, right: Law, project: Callable[[Outcome], Outcome], *, spans: int = 1, draws: int | None = None) -> None:
-        """The law of the projected outcome must be `right`; `draws` are the run's, or fewer where each is slow."""
-        self._observe(case, Question(right, project, spans), draws or self._bench.settings.screen)
+    def law(self, case: Case, right: Law, project: Callable[[Outcome], Outcome], *, spans: int = 1, draws: int | None = None, known: bool = False) -> None:
+        """The law of the projected outcome must be `right`; `draws` are the run's, or fewer where each is slow.
+
+        With `known`, draws are held against the laws of known faults as well, in this case and in all cases of the run together.
+        """
+        question = Question(right, project, spans)
+        self._observe(case, beside(self.subject.contract, case, question) if known else question, draws or self._bench.settings.screen)
 
     def certify(self, case: Case, right: Law, keep: str, space: str, *, draws: int) -> None:
         """Draws in batches of copies, their number fixed before, must follow `right`; then they bound the law's distance from it."""
+        settings = self._bench.settings
+        draws = math.ceil(draws / settings.shards)
         question = Question(right, lambda outcome: outcome, keep=keep, draws=draws)
-        seen = self.look(case, question, draws=draws)
+        seen = self.look(case, question, draws=draws, stage=f"/{settings.shard}" * (settings.shards > 1))
         self.asked_law, self.last = True, seen
         self.rungs.add(seen.evidence)
         _enough_memory(seen)
         if seen.log_e >= FLAG:
             raise statistical_violation(question, seen)
-        risk = self._bench.settings.alpha
-        distance = seen.found.total_variation(right)
-        self.certificate = Certificate(space, len(right.probabilities), seen.drawn, distance, stats.tv_upper(seen.counts, right, risk), risk)
+        counts = tuple((seen.counts.get(outcome, 0), mass) for outcome, mass in sorted(right.probabilities.items())) if settings.shards > 1 else ()
+        distance, bound = seen.found.total_variation(right), stats.tv_upper(seen.counts, right, settings.alpha)
+        self.certificate = Certificate(space, len(right.probabilities), seen.drawn, distance, bound, settings.alpha, counts)
 
     def holds(self, case: Case, predicate: Callable[[Outcome], bool], message: str, *, draws: int = 60) -> None:
         """No draw may violate the predicate; exceptions and malformed results violate every one."""
@@ -107,6 +115,8 @@ class Trial:
         self.last = seen
         self.draws += seen.drawn
         _enough_memory(seen)
+        if seen.ratios:
+            self.together.add(case, seen)
         if seen.log_e >= FLAG:
             raise statistical_violation(question, seen)
 
@@ -145,10 +155,10 @@ class Trial:
                 f"By the numbers that its own peek tells, {seen['findings'][0]}", tuple(Row(one, "", "") for one in seen["findings"][1:]), kind="decision"
             )
 
-    def look(self, case: Case, question: Question, *, draws: int | None = None) -> Observed:
+    def look(self, case: Case, question: Question, *, draws: int | None = None, stage: str = "") -> Observed:
         """The screen's draws of a case, to be described and not judged."""
         draws = draws or self._bench.settings.screen
-        seen = observe.sampled(self._bench.subject, case, question, run_key=f"{self._run_key}/{self._row.id}", draws=draws)
+        seen = observe.sampled(self._bench.subject, case, question, run_key=f"{self._run_key}/{self._row.id}{stage}", draws=draws)
         if isinstance(seen, Unobserved):
             self._answered(seen.reply)
         assert isinstance(seen, Observed)
@@ -171,7 +181,7 @@ class Trial:
 
     def contradicted(self, case: Case, seen: Exactly) -> bool:
         """Whether draws speak against an explored law, as strongly as a finding must: then something that is not followed decides too."""
-        question = replace(seen.question, right=Law.of(seen.law.probabilities), invariant=None)
+        question = replace(seen.question, right=Law.of(seen.law.probabilities), invariant=None, alternatives=dict)
         return self.look(case, question).log_e >= math.log(self._bench.settings.threshold)
 
     def confirm(self, case: Case, question: Question) -> observe.Confirmed | Unobserved:

@@ -22,14 +22,18 @@ def write_events(run: Path, header: Header, subjects: list[SubjectRecord], found
     """Merge: header, subjects, then the records ordered by subject and property, footer. The shards are removed."""
     places = {record.subject: number for number, record in enumerate(subjects)}
     found = sorted(found, key=lambda record: (places.get(_subject(record), len(places)), _property(record)))
-    lines = [records.encode(record) + b"\n" for record in (header, *subjects, *found, footer)]
-    whole = run / f"{EVENTS}.part"
-    whole.write_bytes(b"".join(lines))
-    whole.replace(run / EVENTS)
+    write_records(run, [header, *subjects, *found, footer])
     for shard in (run / "shards").glob("*.jsonl"):
         shard.unlink()
     if (run / "shards").is_dir():
         (run / "shards").rmdir()
+
+
+def write_records(run: Path, found: list[Record]) -> None:
+    """Into the run's event file, at once."""
+    whole = run / f"{EVENTS}.part"
+    whole.write_bytes(b"".join(records.encode(record) + b"\n" for record in found))
+    whole.replace(run / EVENTS)
 
 
 def read_events(run: Path) -> list[Record]:

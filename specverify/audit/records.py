@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,6 +35,8 @@ class Header(msgspec.Struct, tag="header", tag_field="kind", frozen=True):
     python: str
     platform: str
     command: str = ""
+    shard: int = 1
+    shards: int = 1
 
 
 class SubjectRecord(msgspec.Struct, tag="subject", tag_field="kind", frozen=True):
@@ -144,7 +147,8 @@ class Finding(msgspec.Struct, tag="finding", tag_field="kind", frozen=True):
 class Certificate(msgspec.Struct, frozen=True):
     """How far a law can be from the right one, after a number of draws that was fixed before: its total variation is at most `bound`, but for a chance of `risk`.
 
-    `space` says what an outcome is, `cells` how many there are; `distance` is that of the draws' frequencies, which chance alone keeps from 0.
+    `space` says what an outcome is, `cells` how many there are; `distance` is that of the draws' frequencies, which chance alone keeps from 0. In a shard `counts` has how often each
+    outcome of the right law was drawn, and its probability there, so that shards can be added up.
     """
 
     space: str
@@ -153,6 +157,7 @@ class Certificate(msgspec.Struct, frozen=True):
     distance: float
     bound: float
     risk: float
+    counts: tuple[tuple[int, float], ...] = ()
 
 
 class PropertyRecord(msgspec.Struct, tag="property", tag_field="kind", frozen=True):
@@ -177,6 +182,24 @@ class PropertyRecord(msgspec.Struct, tag="property", tag_field="kind", frozen=Tr
     certificate: Certificate | None = None
 
 
+class Together(msgspec.Struct, tag="together", tag_field="kind", frozen=True):
+    """All cases of one property on one subject that were drawn from, held against known faults together.
+
+    `log_e` is the natural logarithm of the average likelihood ratio, `likeliest` the fault that explains most; `process` has the sums that shards add up, and the digests of
+    the cases in them. `case` is the loudest of them, `table` what was found there.
+    """
+
+    subject: str
+    property: str
+    draws: int
+    log_e: float
+    likeliest: str
+    process: dict[str, Any]
+    case: tuple[Argument, ...]
+    table: tuple[Line, ...]
+    steps: tuple[tuple[str, str], ...] = ()
+
+
 class Footer(msgspec.Struct, tag="footer", tag_field="kind", frozen=True):
     """Last line. A file without one, or with complete = false, is of a run that was cut short."""
 
@@ -186,7 +209,7 @@ class Footer(msgspec.Struct, tag="footer", tag_field="kind", frozen=True):
     reason: str = ""
 
 
-Record = Header | SubjectRecord | CaseRecord | Finding | PropertyRecord | Footer
+Record = Header | SubjectRecord | CaseRecord | Finding | PropertyRecord | Together | Footer
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(Record).decode
@@ -195,6 +218,11 @@ decode = msgspec.json.Decoder(Record).decode
 def schema() -> dict[str, Any]:
     """JSON Schema of one line of the stream."""
     return msgspec.json.schema(Record)
+
+
+def finding_id(subject: str, property_: str, kind: str) -> str:
+    """A finding's name: the same as long as the subject breaks the property in the same way, on whatever case."""
+    return hashlib.blake2b(f"{subject}|{property_}|{kind}".encode(), digest_size=4).hexdigest()
 
 
 def arguments(case: Case) -> tuple[Argument, ...]:

@@ -220,4 +220,5 @@ def _header(run: str, arguments: list[str], settings: Settings) -> Header:
         format=records.FORMAT, version=specverify.__version__, suite=SUITE, run=run, arguments=tuple(arguments), run_key=settings.run_key,
         alpha=settings.alpha, draws=settings.draws, pairs=settings.pairs, fail_on=settings.fail_on,
         started=datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds"), python=platform.python_version(), platform=platform.platform(), command=shlex.join(["specverify", *sys.argv[1:]]),
+        shard=settings.shard, shards=settings.shards,
     )  # fmt: skip

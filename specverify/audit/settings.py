@@ -35,6 +35,8 @@ class Settings(msgspec.Struct, frozen=True):
         call_seconds: time limit of one call.
         memory: address space of a worker in bytes, 0 for none.
         in_process: run subjects in pytest's own process, for a debugger.
+        shard: which part of the cases is judged here, from 1.
+        shards: parts that they are split into, by their digests.
         scope: of the small tables that an explored step is judged on, all of them: none, small or large.
     """
 
@@ -47,12 +49,18 @@ class Settings(msgspec.Struct, frozen=True):
     call_seconds: float = 10.0
     memory: int = 2 * 2**30
     in_process: bool = False
+    shard: int = 1
+    shards: int = 1
     scope: str = "small"
+
+    def mine(self, digest: str) -> bool:
+        """Whether a case is of this shard."""
+        return int(digest, 16) % self.shards == self.shard - 1
 
     @property
     def threshold(self) -> float:
-        """The e-value that a confirmation must reach: K / alpha, so that K confirmations together keep to alpha."""
-        return self.pairs / self.alpha
+        """The e-value that a confirmation must reach, and so must all cases of a property together: each pair of property and subject has a share of alpha for either."""
+        return 2 * self.pairs * self.shards / self.alpha
 
 
 class Planned(msgspec.Struct, frozen=True):

@@ -10,11 +10,13 @@ import specverify
 from specverify.cli.audit import audit
 from specverify.cli.doctor import doctor
 from specverify.cli.list import list_
+from specverify.cli.report import report
 from specverify.cli.selftest import selftest
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]})
 app.command("audit")(audit)
 app.command("list")(list_)
+app.command("report")(report)
 app.command("doctor")(doctor)
 app.command("selftest")(selftest)
 

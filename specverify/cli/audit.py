@@ -29,6 +29,7 @@ def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
     memory: Annotated[float, typer.Option(min=0, help="Address space of a worker beyond its imports, in GB; 0 is no limit.")] = 2.0,
     in_process: Annotated[bool, typer.Option("--in-process", help="Run subjects without isolation, for a debugger.")] = False,
     scope: Annotated[str, typer.Option(help="none, small or large: the tables on which every explored verify step is judged, all of them.")] = "small",
+    shard: Annotated[str, typer.Option(metavar="I/N", help="Judge one of N parts of the cases; `specverify report --combine` adds the parts up.")] = "1/1",
     workers: Annotated[str, typer.Option("-n", help="Processes: a number, or auto.")] = "auto",
     out: Annotated[Path, typer.Option(help="Folder for the run's folder.")] = Path("reports"),
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of our own errors.")] = False,  # noqa: ARG001  read by main
@@ -41,9 +42,11 @@ def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
         raise unknown("scope", scope, SCOPES)
     if workers != "auto" and not (workers.isdigit() and int(workers) > 0):
         raise SpecverifyError(f"-n takes a number of processes, or auto, not {workers!r}.", hint="Leave it out: auto is the default.")
+    part, parts = _shard(shard)
     settings = Settings(
-        run_key=run_key, draws=budget, fail_on=tuple(fail_on or ()), call_seconds=call_seconds, memory=int(memory * 2**30), in_process=in_process, scope=scope
-    )
+        run_key=run_key, draws=budget, fail_on=tuple(fail_on or ()), call_seconds=call_seconds, memory=int(memory * 2**30), in_process=in_process, scope=scope,
+        shard=part, shards=parts,
+    )  # fmt: skip
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a run that is told to end leaves a marked report, like one that is interrupted
     console = Console()
     with console:
@@ -53,3 +56,10 @@ def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
     write_html(list(finished.records), page)
     console.finished(finished, page)
     raise typer.Exit(finished.exit_code)
+
+
+def _shard(text: str) -> tuple[int, int]:
+    part, _, parts = text.partition("/")
+    if not (part.isdigit() and parts.isdigit() and 1 <= int(part) <= int(parts)):
+        raise SpecverifyError(f"--shard takes I/N with I from 1 to N, not {text!r}.", hint="The second of four machines: --shard 2/4.")
+    return int(part), int(parts)

@@ -10,7 +10,7 @@ from specverify.contracts import Case, digest
 from specverify.law import Comparison, ExactLaw, Law, Outcome, Path
 from specverify.observe.exploring import explored
 from specverify.observe.keys import stream_key
-from specverify.stats import ChiSquared, chi_squared, log_e_value
+from specverify.stats import ChiSquared, Ratios, chi_squared, halves, log_e_value, log_ratios
 from specverify.subjects.replies import Died, Explored, Raised, TimedOut
 from specverify.subjects.subject import Subject
 
@@ -33,6 +33,7 @@ class Question:
         right: the law that the projected outcome must follow.
         project: from a stream's outcome to that of `right`; exceptions and malformed results bypass it.
         spans: successive calls that make one outcome.
+        alternatives: laws of known faults in the same outcomes, made where draws are held against them.
         keep: "block", "tokens" or "first", counted in batches of copies of the case instead of single calls; then `project` gets tuples of the accepted length and
             the completed tokens, of these tokens, or of the first.
         draws: of its confirmation, where they are not the run's.
@@ -43,6 +44,7 @@ class Question:
     project: Callable[[Outcome], Outcome]
     spans: int = 1
     invariant: str | None = None
+    alternatives: Callable[[], Mapping[str, Law]] = dict
     keep: str | None = None
     draws: int | None = None
 
@@ -56,6 +58,7 @@ class Observed:
         right: the law that it must follow.
         drawn: number of draws.
         log_e: natural logarithm of the e-value against `right`.
+        ratios: of each known fault, natural logarithms of its likelihood ratio to `right`, one per weight.
         chi2: Pearson's test beside it, or none.
         evidence: the rung that answered.
         steps: rungs not taken, with the reason.
@@ -70,6 +73,7 @@ class Observed:
     evidence: str = "statistical"
     steps: tuple[tuple[str, str], ...] = ()
     examples: Mapping[str, Raised] = field(default_factory=dict)
+    ratios: Ratios = field(default_factory=dict)
 
     @property
     def found(self) -> Law:
@@ -190,7 +194,7 @@ def confirm(subject: Subject, case: Case, question: Question, *, run_key: str, d
         for outcome, n in part.counts.items():
             counts[outcome] = counts.get(outcome, 0) + n
         examples.update(part.examples)
-        total = _observed(counts, question.right, examples)
+        total = _observed(counts, question, examples)
         if total.log_e >= math.log(threshold):
             break
     told = replace(total, steps=_steps(subject, case, question))
@@ -213,11 +217,14 @@ def _stream(subject: Subject, case: Case, question: Question, key: int, draws: i
     for outcome, n in sampled.counts.items():
         seen = outcome if is_failure(outcome) else question.project(outcome)
         counts[seen] = counts.get(seen, 0) + n
-    return _observed(counts, question.right, sampled.examples)
+    return _observed(counts, question, sampled.examples)
 
 
-def _observed(counts: Mapping[Outcome, int], right: Law, examples: Mapping[str, Raised]) -> Observed:
-    return Observed(dict(counts), right, sum(counts.values()), log_e_value(counts, right), chi_squared(counts, right), examples=dict(examples))
+def _observed(counts: Mapping[Outcome, int], question: Question, examples: Mapping[str, Raised]) -> Observed:
+    right = question.right
+    ratios = log_ratios(counts, right, question.alternatives())
+    log_e = halves(log_e_value(counts, right), ratios)
+    return Observed(dict(counts), right, sum(counts.values()), log_e, chi_squared(counts, right), examples=dict(examples), ratios=ratios)
 
 
 def is_failure(outcome: Outcome) -> bool:

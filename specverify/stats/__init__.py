@@ -5,7 +5,7 @@ from specverify.stats.blackbox import Drift, draft_excess, surprisal
 from specverify.stats.bounds import coarse, coarsening, samples_for, tv_lower, tv_upper, tv_upper_suite
 from specverify.stats.chisquare import ChiSquared, Fit, Refused, chi_squared, goodness_of_fit
 from specverify.stats.composite import log_within
-from specverify.stats.directed import WEIGHTS, average, log_directed, log_ratios, log_screen, ranking
+from specverify.stats.directed import WEIGHTS, Ratios, average, halves, log_directed, log_ratios, log_screen, ranking
 from specverify.stats.eprocess import log_e_value
 from specverify.stats.independence import log_matches, log_steps, one_uniform, pair_law
 from specverify.stats.multinomial import exact_p_value, monte_carlo_p_value
@@ -20,6 +20,7 @@ __all__ = [
     "Discrepancy",
     "Drift",
     "Fit",
+    "Ratios",
     "Refused",
     "RunWide",
     "TwoSample",
@@ -32,6 +33,7 @@ __all__ = [
     "draft_excess",
     "exact_p_value",
     "goodness_of_fit",
+    "halves",
     "log_directed",
     "log_e_value",
     "log_matches",

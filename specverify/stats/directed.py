@@ -57,8 +57,12 @@ def log_directed(counts: Mapping[Outcome, int], right: Law, alternatives: Mappin
 
 def log_screen(counts: Mapping[Outcome, int], right: Law, alternatives: Mapping[str, Law]) -> float:
     """Half the Dirichlet mixture, half the directed one: a fault outside the catalogue costs ln 2 against the first alone."""
-    generic = log_e_value(counts, right)
-    return log_mean([generic, log_directed(counts, right, alternatives)]) if alternatives else generic
+    return halves(log_e_value(counts, right), log_ratios(counts, right, alternatives))
+
+
+def halves(generic: float, ratios: Ratios) -> float:
+    """Half a generic test's e-value, half the directed one's; the generic one's alone where there is no alternative."""
+    return log_mean([generic, average(ratios)]) if ratios else generic
 
 
 def ranking(ratios: Ratios) -> list[tuple[str, float]]:

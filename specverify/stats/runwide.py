@@ -75,6 +75,12 @@ class RunWide:
         """Which alternative explains the run best."""
         return ranking(self.ratios)
 
+    @property
+    def told(self) -> str:
+        """What all cases show together, in a sentence."""
+        power = f"10^{self.log_e / math.log(10):.1f}"
+        return f"The draws of all {len(self.cases)} cases together do not follow the right law: E = {power} against it, most of it for the known fault {self.ranking[0][0]}."
+
     def alarm(self, alpha: float) -> bool:
         """Whether the average reaches 1 / alpha, which a run of right laws does with probability alpha at most."""
         return self.log_e >= -math.log(alpha)

@@ -18,7 +18,7 @@ ROOMS = {
     "subjects": {"contracts", "exact", "law"},
     "faults": {"contracts", "law"},
     "observe": {"stats", "subjects", "contracts", "law"},
-    "audit": {"observe", "faults", "subjects", "contracts", "law"},
+    "audit": {"observe", "faults", "stats", "subjects", "contracts", "law"},
     "report": {"audit"},
     "cli": {"audit", "report", "subjects", "contracts", "faults", "gallery"},
     "plugin": {"audit", "report", "subjects", "contracts", "scheduler"},
