@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import hashlib
 import itertools
 import json
 import math
@@ -367,8 +368,9 @@ def rows(seed: int, vocabulary: int, dtype: torch.dtype = torch.float64) -> Tabl
     """A table whose rows depend on the last two tokens."""
 
     def row(prefix: tuple[int, ...]) -> list[float]:
-        rng = random.Random(hash((seed, prefix[-2:])))
-        weights = [rng.randint(0, 3) for _ in range(vocabulary)]
+        weights = [
+            hashlib.blake2b(repr((seed, prefix[-2:], token)).encode()).digest()[0] % 4 for token in range(vocabulary)
+        ]  # no generator, whose numbers an exploration would follow
         return [math.log(w) if w else -math.inf for w in (weights if any(weights) else [1] * vocabulary)]
 
     return TableModel(row, vocabulary, dtype)
