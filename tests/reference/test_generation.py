@@ -39,12 +39,10 @@ def exact_law(*arguments: object, **how: object):
 
 
 def table(seed: int, vocabulary: int, dtype: torch.dtype = torch.float64) -> TableModel:
-    """Rows that depend on the whole prefix, with small weights; some tokens have none."""
+    """Rows that depend on the whole prefix, with small weights; some tokens have none. By a hash: an exploration follows the numbers of generators."""
 
     def row(prefix: tuple[int, ...]) -> list[float]:
-        weights = [
-            hashlib.blake2b(repr((seed, prefix, token)).encode()).digest()[0] % 4 for token in range(vocabulary)
-        ]  # no generator, whose numbers an exploration would follow
+        weights = [hashlib.blake2b(repr((seed, prefix, token)).encode()).digest()[0] % 4 for token in range(vocabulary)]
         return [math.log(w) if w else -math.inf for w in (weights if any(weights) else [1] * vocabulary)]
 
     return TableModel(row, vocabulary, dtype)

@@ -368,9 +368,7 @@ def rows(seed: int, vocabulary: int, dtype: torch.dtype = torch.float64) -> Tabl
     """A table whose rows depend on the last two tokens."""
 
     def row(prefix: tuple[int, ...]) -> list[float]:
-        weights = [
-            hashlib.blake2b(repr((seed, prefix[-2:], token)).encode()).digest()[0] % 4 for token in range(vocabulary)
-        ]  # no generator, whose numbers an exploration would follow
+        weights = [hashlib.blake2b(repr((seed, prefix[-2:], token)).encode()).digest()[0] % 4 for token in range(vocabulary)]
         return [math.log(w) if w else -math.inf for w in (weights if any(weights) else [1] * vocabulary)]
 
     return TableModel(row, vocabulary, dtype)
