@@ -148,7 +148,11 @@ def source_of(generator: Any) -> Source:
 @contextmanager
 def methods(kind: type, new: Mapping[str, Any]) -> Iterator[None]:
     """Other methods for a type; Python forgets what it remembers of the type and of those derived from it."""
-    (space,) = gc.get_referents(kind.__dict__)
+    match gc.get_referents(kind.__dict__):
+        case [dict() as space]:
+            pass
+        case _:
+            raise Stop(f"this Python keeps the methods of {kind.__name__} where they cannot be replaced")
     before = {name: space.get(name) for name in new}
     try:
         space.update(new)
