@@ -160,11 +160,19 @@ class Certificate(msgspec.Struct, frozen=True):
     counts: tuple[tuple[int, float], ...] = ()
 
 
+class Sign(msgspec.Struct, frozen=True):
+    """A sign of a subject's health: whether it was `seen`, and the natural logarithm of the chance that a correct subject would not have shown it; see `audit.health`."""
+
+    kind: str
+    seen: bool
+    log_chance: float
+
+
 class PropertyRecord(msgspec.Struct, tag="property", tag_field="kind", frozen=True):
     """One property on one subject.
 
     `status` is ok, failed, grid, advisory, blocked, inconclusive, lost (the worker did not come back), not applicable or unconfirmed;
-    `law` tells whether a law was judged, and not invariants alone; `certificate` what a large sample promises.
+    `law` tells whether a law was judged, and not invariants alone; `certificate` what a large sample promises; `signs` what was seen beside.
     """
 
     subject: str
@@ -180,6 +188,7 @@ class PropertyRecord(msgspec.Struct, tag="property", tag_field="kind", frozen=Tr
     seconds: float = 0.0
     law: bool = False
     certificate: Certificate | None = None
+    signs: tuple[Sign, ...] = ()
 
 
 class Together(msgspec.Struct, tag="together", tag_field="kind", frozen=True):

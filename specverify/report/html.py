@@ -60,6 +60,11 @@ class Page:
         return len(self.verdicts) > FEW
 
     @property
+    def health(self) -> list[Verdict]:
+        """Those with a health note."""
+        return [verdict for verdict in self.verdicts if verdict.health]
+
+    @property
     def places(self) -> dict[str, int]:
         """A subject's name to the number of its verdict."""
         return {verdict.subject.subject: number for number, verdict in enumerate(self.verdicts, 1)}
