@@ -120,8 +120,22 @@ class Likely(msgspec.Struct, frozen=True):
     drawn: bool
 
 
+class Part(msgspec.Struct, frozen=True):
+    """A part of a step at one position, held against its law under the standard rule: acceptance, accepted, replacement or bonus.
+
+    `log_e` is the natural logarithm of the e-value of its `draws`, null where the law was explored; `distance` is a total variation; `wrong` tells whether it is off.
+    """
+
+    part: str
+    position: int
+    draws: int
+    log_e: float | None
+    distance: float
+    wrong: bool
+
+
 class Finding(msgspec.Struct, tag="finding", tag_field="kind", frozen=True):
-    """A property that failed: `severity` is finding, grid or advisory; `likely` names known faults, the best first."""
+    """A property that failed: `severity` is finding, grid or advisory; `likely` names known faults, the best first; `parts` tell where a step goes wrong."""
 
     id: str
     subject: str
@@ -142,6 +156,7 @@ class Finding(msgspec.Struct, tag="finding", tag_field="kind", frozen=True):
     file: str = ""
     line: int = 0
     likely: tuple[Likely, ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
 class Certificate(msgspec.Struct, frozen=True):
