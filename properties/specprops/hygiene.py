@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from specprops.health import seeds
 from specprops.trial import Trial
 from specprops.violation import Row, Violation
 from specverify.contracts import Case
 from specverify.subjects.replies import Value
+
+if TYPE_CHECKING:
+    from specverify.subjects.subject import Description
 
 
 def inputs_unchanged(trial: Trial, case: Case) -> None:
@@ -32,3 +38,16 @@ def twice_the_same(trial: Trial, case: Case) -> None:
     once, again = trial.call(case, stage="once"), trial.call(case, stage="again")
     if isinstance(once, Value) and isinstance(again, Value) and once.outcome != again.outcome:
         raise Violation("Two calls with equal arguments differ.", (Row("result", "two values", "twice the same"),), kind="nondeterministic")
+
+
+def takes_a_seed(subject: Description) -> str | None:
+    """Why reproducibility is not looked at."""
+    return None if subject.seed else "the subject takes no seed"
+
+
+def same_seed(trial: Trial, case: Case) -> None:
+    """Two calls with the same seed give the same result."""
+    once, again = trial.call(case), trial.call(case)
+    seeds(trial, case)
+    if once != again:
+        raise Violation("Two calls with one seed differ.", (Row("tokens", f"{once}, then {again}", "twice the same"),), kind="seed")

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
 from specprops.likely import likely
+from specprops.parts import parts
 from specprops.trial import FLAG, TELLING, Trial, statistical_violation, table
 from specprops.violation import NoAnswer, NotJudged, Violation
 from specverify import observe
@@ -283,6 +284,7 @@ class Judgement:
             statistics=statistics(violation.observed, threshold), steps=violation.observed.steps if violation.observed else (), path=_path(violation),
             output=records.clean(subject.worker.output()[-OUTPUT_SHOWN:]), file=described.file, line=described.line,
             likely=likely(self.trial, found.case) if severity == "finding" and self.row.statistical else (),
+            parts=parts(described, found.case, violation.observed) if violation.kind in ("law", "together") else (),
         )  # fmt: skip
         self.bench.write(finding)
         breaks = severity == "finding" or severity in self.bench.settings.fail_on
@@ -309,7 +311,7 @@ class Judgement:
             records.PropertyRecord(
                 subject=subject.label, contract=row.contract, property=row.id, sentence=row.sentence, guards=row.guards, status=status,
                 evidence=self._evidence(), reason=records.clean(reason), law=self.trial.asked_law,
-                certificate=self.trial.certificate, cases=len(self.seen), draws=self.trial.draws, seconds=round(time.monotonic() - self.started, 3),
+                certificate=self.trial.certificate, signs=self.trial.health.signs, cases=len(self.seen), draws=self.trial.draws, seconds=round(time.monotonic() - self.started, 3),
             )
         )  # fmt: skip
 

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from specprops import rows
 from specprops.boundary import at_the_bounds
-from specprops.hygiene import inputs_unchanged
+from specprops.hygiene import inputs_unchanged, same_seed, takes_a_seed
 from specprops.suite import prop
 from specprops.trial import Trial
-from specprops.violation import Row, Violation
 from specverify.contracts import Case, Family, array, array_of
 from specverify.contracts.arrays import round_to
 from specverify.law import Law, Outcome, product_law
@@ -113,17 +112,10 @@ def test_inputs_unchanged(trial: Trial, case: Case) -> None:
     inputs_unchanged(trial, case)
 
 
-def takes_a_seed(subject: Description) -> str | None:
-    """Why reproducibility is not looked at."""
-    return None if subject.seed else "the subject takes no seed"
-
-
 @prop("SMP-011", "The same seed gives the same tokens.", source="contracts, hygiene", guards="hygiene", severity="advisory", after=("SMP-001",),
       first=first, applies=takes_a_seed)  # fmt: skip
 def test_same_seed(trial: Trial, case: Case) -> None:
-    once, again = trial.call(case), trial.call(case)
-    if once != again:
-        raise Violation("Two calls with one seed differ.", (Row("tokens", f"{once}, then {again}", "twice the same"),), kind="seed")
+    same_seed(trial, case)
 
 
 @prop("SMP-012", "A vocabulary of one token works.", source="contracts, sample", guards="hygiene", severity="advisory", after=("SMP-001",),

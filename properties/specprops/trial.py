@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from specprops.health import Health
 from specprops.known import Together, beside
 from specprops.violation import NoAnswer, NotJudged, Row, Violation
 from specverify import observe, stats
@@ -50,6 +51,7 @@ class Trial:
         self.explored: tuple[Case, Question] | None = None
         self.certificate: Certificate | None = None
         self.together = Together(self.subject.contract)
+        self.health = Health(self.subject.contract)
 
     @property
     def subject(self) -> Description:
@@ -57,13 +59,16 @@ class Trial:
         return self._bench.subject.description
 
     def call(
-        self, case: Case, *, stage: str = "call", put: tuple[float, int] | None = None, watch: bool = False, judge: bool = False
+        self, case: Case, *, stage: str = "call", seed: str | None = None, put: tuple[float, int] | None = None, watch: bool = False, judge: bool = False
     ) -> Value | Raised | Malformed:
-        """One seeded call; the end of the process is a violation, silence ends the search."""
-        key = stream_key(self._run_key, digest(case), f"{self._row.id}/{stage}")
+        """One seeded call; `seed` is the stage of the seed that is handed over, if another. The end of the process is a violation, silence ends the search."""
+        key, other = self._key(case, stage), self._key(case, seed) if seed is not None else None
         self.draws += 1
-        self.injected |= put is not None
-        return self._answered(self._bench.subject.call(case, key=key, put=put, watch=watch, judge=judge))
+        self.injected |= put is not None and put[1] >= 0
+        return self._answered(self._bench.subject.call(case, key=key, seed=other, put=put, watch=watch, judge=judge))
+
+    def _key(self, case: Case, stage: str) -> int:
+        return stream_key(self._run_key, digest(case), f"{self._row.id}/{stage}")
 
     def value(self, case: Case, **options: object) -> Value:
         """One call that must give a result of the contract's form."""
@@ -106,6 +111,8 @@ class Trial:
         if isinstance(seen, Unobserved):
             self._answered(seen.reply)
             return
+        if question.spans == 1:
+            self.health.outcomes(case, seen)
         self.asked_law = self.asked_law or question.invariant is None
         self.rungs.add(seen.evidence)
         if isinstance(seen, Exactly):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from specprops import rows, rules, scope
 from specprops.boundary import at_the_bounds
-from specprops.hygiene import inputs_unchanged
+from specprops.hygiene import inputs_unchanged, same_seed, takes_a_seed
 from specprops.suite import Scope, prop
 from specprops.trial import Trial
 from specprops.violation import Row, Violation
@@ -269,6 +269,12 @@ def test_first_token(trial: Trial, case: Case) -> None:
       after=("CHN-008",), first=_certified("block", 2, 8), applies=rows.needs_batches)  # fmt: skip
 def test_block(trial: Trial, case: Case) -> None:
     trial.certify(case, product_law(_rows(case, "p")), "tokens", "the tokens of a block, bonus included", draws=CERTIFIED)
+
+
+@prop("CHN-016", "The same seed gives the same tokens.", source="contracts, hygiene", guards="hygiene", severity="advisory", after=("CHN-001",), first=boundary,
+      applies=takes_a_seed)  # fmt: skip
+def test_same_seed(trial: Trial, case: Case) -> None:
+    same_seed(trial, case)
 
 
 def _peeks(subject: Description) -> str | None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from specprops import rows
 from specprops.boundary import at_the_bounds
-from specprops.hygiene import inputs_unchanged
+from specprops.hygiene import inputs_unchanged, same_seed, takes_a_seed
 from specprops.suite import prop
 from specprops.trial import Trial
 from specprops.verify_chain import Draw, emitted, impossible_token, keeps_prefix, keeps_support, on_draws
@@ -84,6 +84,12 @@ def test_law(trial: Trial, case: Case) -> None:
       first=first)  # fmt: skip
 def test_inputs_unchanged(trial: Trial, case: Case) -> None:
     inputs_unchanged(trial, case)
+
+
+@prop("DET-011", "The same seed gives the same tokens.", source="contracts, hygiene", guards="hygiene", severity="advisory", after=("DET-001",), first=first,
+      applies=takes_a_seed)  # fmt: skip
+def test_same_seed(trial: Trial, case: Case) -> None:
+    same_seed(trial, case)
 
 
 @prop("DET-004", "No bound of a uniform generator's range leads to a token of target probability zero or to an exception.", source="theory S12c, C6, C7",

@@ -98,7 +98,7 @@ def _row(parts: Sequence[PropertyRecord], findings: Sequence[Finding]) -> Proper
     return msgspec.structs.replace(
         worst, status=status, reason=findings[0].id if findings and status == "failed" else reason, evidence=min((row.evidence for row in parts), key=EVIDENCE.index),
         cases=sum(row.cases for row in parts), draws=sum(row.draws for row in parts), seconds=round(sum(row.seconds for row in parts), 3),
-        law=any(row.law for row in parts), certificate=_certificate(certificates) if certificates else None,
+        law=any(row.law for row in parts), certificate=_certificate(certificates) if certificates else None, signs=tuple(sign for row in parts for sign in row.signs),
     )  # fmt: skip
 
 

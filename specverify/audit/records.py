@@ -120,8 +120,22 @@ class Likely(msgspec.Struct, frozen=True):
     drawn: bool
 
 
+class Part(msgspec.Struct, frozen=True):
+    """A part of a step at one position, held against its law under the standard rule: acceptance, accepted, replacement or bonus.
+
+    `log_e` is the natural logarithm of the e-value of its `draws`, null where the law was explored; `distance` is a total variation; `wrong` tells whether it is off.
+    """
+
+    part: str
+    position: int
+    draws: int
+    log_e: float | None
+    distance: float
+    wrong: bool
+
+
 class Finding(msgspec.Struct, tag="finding", tag_field="kind", frozen=True):
-    """A property that failed: `severity` is finding, grid or advisory; `likely` names known faults, the best first."""
+    """A property that failed: `severity` is finding, grid or advisory; `likely` names known faults, the best first; `parts` tell where a step goes wrong."""
 
     id: str
     subject: str
@@ -142,6 +156,7 @@ class Finding(msgspec.Struct, tag="finding", tag_field="kind", frozen=True):
     file: str = ""
     line: int = 0
     likely: tuple[Likely, ...] = ()
+    parts: tuple[Part, ...] = ()
 
 
 class Certificate(msgspec.Struct, frozen=True):
@@ -160,11 +175,19 @@ class Certificate(msgspec.Struct, frozen=True):
     counts: tuple[tuple[int, float], ...] = ()
 
 
+class Sign(msgspec.Struct, frozen=True):
+    """A sign of a subject's health: whether it was `seen`, and the natural logarithm of the chance that a correct subject would not have shown it; see `audit.health`."""
+
+    kind: str
+    seen: bool
+    log_chance: float
+
+
 class PropertyRecord(msgspec.Struct, tag="property", tag_field="kind", frozen=True):
     """One property on one subject.
 
     `status` is ok, failed, grid, advisory, blocked, inconclusive, lost (the worker did not come back), not applicable or unconfirmed;
-    `law` tells whether a law was judged, and not invariants alone; `certificate` what a large sample promises.
+    `law` tells whether a law was judged, and not invariants alone; `certificate` what a large sample promises; `signs` what was seen beside.
     """
 
     subject: str
@@ -180,6 +203,7 @@ class PropertyRecord(msgspec.Struct, tag="property", tag_field="kind", frozen=Tr
     seconds: float = 0.0
     law: bool = False
     certificate: Certificate | None = None
+    signs: tuple[Sign, ...] = ()
 
 
 class Together(msgspec.Struct, tag="together", tag_field="kind", frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from specverify.audit.health import health
 from specverify.audit.records import Certificate, Finding, PropertyRecord, Record, SubjectRecord
 
 UPHELD, USAGE, BROKEN, UNLOADABLE, UNDECIDED, INTERRUPTED = 0, 2, 1, 3, 4, 130
@@ -28,12 +29,15 @@ OWN = {
 }
 """What each claim is about; without a judged property of that kind there is no verdict. The law of a lossy subject is not measured yet."""
 
+WITH_A_NOTE = ", WITH A HEALTH NOTE"
+"""Behind the headline of a claim that is upheld, so that nobody reads it without."""
+
 JUDGED = ("ok", "failed", "grid", "advisory", "unconfirmed")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of one subject: its records, the exit code it would give alone, a headline and a plain sentence."""
+    """Of one subject: its records, the exit code it would give alone, a headline, a plain sentence, and health notes."""
 
     subject: SubjectRecord
     properties: tuple[PropertyRecord, ...]
@@ -41,6 +45,7 @@ class Verdict:
     exit_code: int
     headline: str
     sentence: str
+    health: tuple[str, ...] = ()
 
     def having(self, severity: str) -> tuple[Finding, ...]:
         """Its findings of one severity."""
@@ -66,7 +71,10 @@ def _verdict(subject: SubjectRecord, found: list[Record]) -> Verdict:
     rows = tuple(r for r in found if isinstance(r, PropertyRecord) and r.subject == subject.subject)
     findings = tuple(r for r in found if isinstance(r, Finding) and r.subject == subject.subject)
     code = _code(subject, rows)
-    return Verdict(subject, rows, findings, code, *_words(subject, rows, findings, code))
+    notes, (headline, sentence) = health(rows), _words(subject, rows, findings, code)
+    if notes:
+        headline, sentence = f"{headline}{WITH_A_NOTE}" if code == UPHELD else headline, f"{sentence} Health: {'; '.join(notes)}."
+    return Verdict(subject, rows, findings, code, headline, sentence, notes)
 
 
 def _code(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> int:

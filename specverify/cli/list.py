@@ -11,6 +11,7 @@ from specverify.audit.suite import Property, of_contract, properties
 from specverify.contracts import CONTRACTS, PLANNED, Contract
 from specverify.errors import unknown
 from specverify.faults import FAULTS, NOT_BUGS, Fault
+from specverify.faults.smallest import shown
 
 TOPICS = ("contracts", "properties", "faults", "gallery")
 
@@ -34,7 +35,7 @@ def lines(selector: str | None) -> list[str]:
     if selector in properties():
         return _property(properties()[selector])
     if selector.removeprefix("fault:") in FAULTS:
-        return [_fault(FAULTS[selector.removeprefix("fault:")])]
+        return _fault_alone(FAULTS[selector.removeprefix("fault:")])
     raise unknown("selector", selector, [*TOPICS, *CONTRACTS, *by_prefix, *properties(), *FAULTS])
 
 
@@ -80,6 +81,11 @@ def _faults() -> list[str]:
 def _fault(row: Fault) -> str:
     grid = " · needs --fail-on grid" if row.grid else ""
     return f"{row.name:<24} {row.contract:<14} {row.kind:<10} {row.sentence} [{', '.join(row.corpus)}; found by {', '.join(row.found_by)}{grid}]"
+
+
+def _fault_alone(row: Fault) -> list[str]:
+    """With the smallest case that shows it."""
+    return [_fault(row), *(f"  {'smallest case' if number == 0 else '':<15} {line}" for number, line in enumerate(shown(row.case or {})))]
 
 
 def _gallery() -> list[str]:

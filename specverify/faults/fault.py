@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from specverify.faults.smallest import smallest
 
 
 @dataclass(frozen=True)
@@ -33,3 +37,8 @@ class Fault:
     def module(self) -> str:
         """Where it is planted."""
         return f"specverify.faults.planted_{self.contract}"
+
+    @property
+    def case(self) -> Mapping[str, Any] | None:
+        """The first small table on which its law is off: argument to nested lists; none where no law of it is known."""
+        return smallest().get(self.name)

@@ -136,8 +136,8 @@ def block_weight(p: Rows, q: Rows, draft: tuple[int, ...], n: int) -> float:
     """w_n = min(1, w_(n-1) p / q)."""
     weight = 1.0
     for i, x in enumerate(draft[:n]):
-        weight = min(1.0, weight * p[i, x] / q[i, x])
-    return weight
+        weight = min(weight * p[i, x], q[i, x]) / q[i, x]  # the quotient alone overflows over a subnormal q
+    return float(weight)
 
 
 CHAIN: Known = {

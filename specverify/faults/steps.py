@@ -23,7 +23,7 @@ Last = Callable[[Rows, Rows], Rows]
 
 def ratio(p: Rows, q: Rows) -> Rows:
     """min(1, p / q); a token of q = 0 is never drafted, and any number does for it."""
-    return np.asarray(np.minimum(1.0, np.divide(p, q, out=np.ones(np.broadcast_shapes(p.shape, q.shape)), where=q > 0)))
+    return np.asarray(np.divide(np.minimum(p, q), q, out=np.ones(np.broadcast_shapes(p.shape, q.shape)), where=q > 0))  # p over a subnormal q would overflow
 
 
 def standard_acceptance(p: Rows, q: Rows, i: int) -> Rows:

@@ -63,6 +63,7 @@ class Observed:
         evidence: the rung that answered.
         steps: rungs not taken, with the reason.
         examples: an example of each exception that was drawn.
+        outcomes: the same draws as they came, before the question's projection.
     """
 
     counts: Mapping[Outcome, int]
@@ -74,6 +75,7 @@ class Observed:
     steps: tuple[tuple[str, str], ...] = ()
     examples: Mapping[str, Raised] = field(default_factory=dict)
     ratios: Ratios = field(default_factory=dict)
+    outcomes: Mapping[Outcome, int] = field(default_factory=dict)
 
     @property
     def found(self) -> Law:
@@ -91,6 +93,7 @@ class Exactly:
         comparison: of the two.
         question: what was asked.
         examples: an example of each exception in it.
+        outcomes: masses before the question's projection.
     """
 
     law: ExactLaw
@@ -100,6 +103,7 @@ class Exactly:
     examples: Mapping[str, Raised] = field(default_factory=dict)
     evidence: str = "exact"
     steps: tuple[tuple[str, str], ...] = ()
+    outcomes: Mapping[Outcome, float] = field(default_factory=dict)
 
     @property
     def found(self) -> Law:
@@ -178,27 +182,32 @@ def _exactly(found: Explored, question: Question) -> Exactly:
             paths[seen] = found.law.paths[outcome]
     law = replace(found.law, probabilities=masses, paths=paths)
     compared = law.compare(question.right)
-    if law.kind != "near-exact":
-        return Exactly(law, question.right, compared, question, found.examples)
-    return Exactly(law, question.right, compared, question, found.examples, "near-exact", (("exact", found.above),))
+    known = Exactly(law, question.right, compared, question, found.examples, outcomes=found.law.probabilities)
+    return known if law.kind != "near-exact" else replace(known, evidence="near-exact", steps=(("exact", found.above),))
 
 
 def confirm(subject: Subject, case: Case, question: Question, *, run_key: str, draws: int, threshold: float) -> Confirmed | Unobserved:
     """Draw afresh until E reaches `threshold` or `draws` are spent. The chance that a right law reaches it is at most 1 / threshold."""
     counts: dict[Outcome, int] = {}
+    outcomes: dict[Outcome, int] = {}
     examples: dict[str, Raised] = {}
     for number, chunk in enumerate(_chunks(draws)):
         part = _stream(subject, case, question, stream_key(run_key, digest(case), f"{subject.label}/confirm/{number}"), chunk)
         if isinstance(part, Unobserved):
             return part
-        for outcome, n in part.counts.items():
-            counts[outcome] = counts.get(outcome, 0) + n
+        _add(counts, part.counts)
+        _add(outcomes, part.outcomes)
         examples.update(part.examples)
         total = _observed(counts, question, examples)
         if total.log_e >= math.log(threshold):
             break
-    told = replace(total, steps=_steps(subject, case, question))
+    told = replace(total, steps=_steps(subject, case, question), outcomes=outcomes)
     return Confirmed(sure=total.log_e >= math.log(threshold), threshold=threshold, observed=told)
+
+
+def _add(counts: dict[Outcome, int], more: Mapping[Outcome, int]) -> None:
+    for outcome, n in more.items():
+        counts[outcome] = counts.get(outcome, 0) + n
 
 
 def _chunks(draws: int) -> Iterator[int]:
@@ -217,7 +226,7 @@ def _stream(subject: Subject, case: Case, question: Question, key: int, draws: i
     for outcome, n in sampled.counts.items():
         seen = outcome if is_failure(outcome) else question.project(outcome)
         counts[seen] = counts.get(seen, 0) + n
-    return _observed(counts, question, sampled.examples)
+    return replace(_observed(counts, question, sampled.examples), outcomes=sampled.counts)
 
 
 def _observed(counts: Mapping[Outcome, int], question: Question, examples: Mapping[str, Raised]) -> Observed:

@@ -19,7 +19,7 @@ from specverify.report.guarantees import Rung, Standing, rungs, standings
 from specverify.report.marks import Mark, verdict_mark
 from specverify.report.matrix import Matrix, matrices
 from specverify.report.summary import counts_text
-from specverify.report.text import choice_text, evidence_text, likely_text
+from specverify.report.text import choice_text, evidence_text, likely_text, parts_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,6 +58,11 @@ class Page:
     def many(self) -> bool:
         """Whether the run gets an index."""
         return len(self.verdicts) > FEW
+
+    @property
+    def health(self) -> list[Verdict]:
+        """Those with a health note."""
+        return [verdict for verdict in self.verdicts if verdict.health]
 
     @property
     def places(self) -> dict[str, int]:
@@ -101,6 +106,7 @@ def _environment() -> jinja2.Environment:
         evidence=evidence_text,
         choice_text=choice_text,
         likely=likely_text,
+        parts=parts_text,
         mark_of=verdict_mark,
         always=ALWAYS_UNTESTED,
         resolution=RESOLUTION,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from specverify.audit.health import health
 from specverify.audit.records import Finding, PropertyRecord
 from specverify.report.marks import STATUSES
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def summary(found: list[Record]) -> list[str]:
-    """One line per subject, then advisories, grid effects and what was not decided."""
+    """One line per subject, then advisories, grid effects, what was not decided, and health notes."""
     rows = [record for record in found if isinstance(record, PropertyRecord)]
     lines = []
     for subject in dict.fromkeys(row.subject for row in rows):
@@ -24,6 +25,8 @@ def summary(found: list[Record]) -> list[str]:
         if isinstance(finding, Finding) and finding.severity != "finding"
     ]
     lines += [f"{row.status} {row.property} [{row.subject}]  {row.reason}" for row in rows if row.status in ("inconclusive", "lost", "unconfirmed")]
+    for subject in dict.fromkeys(row.subject for row in rows):
+        lines += [f"health [{subject}]  {note}" for note in health(row for row in rows if row.subject == subject)]
     return lines
 
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from specverify.audit.records import Choice, Finding, Likely, Statistics
+    from specverify.audit.records import Choice, Finding, Likely, Part, Statistics
 
 LN10 = math.log(10)
+PARTS = {"acceptance": "the acceptance", "accepted": "accepted tokens", "replacement": "the replacement", "bonus": "the bonus"}
 MOST_WRITTEN = math.log(1e6)
 """A ratio up to which it is written out."""
 
@@ -25,6 +26,8 @@ def finding_text(finding: Finding) -> str:
     lines += _table(finding)
     for number, choice in enumerate(finding.path):
         lines.append(f"  {'path' if number == 0 else '':<15} {choice_text(choice)}")
+    if finding.parts:
+        lines.append(f"  {'where':<15} {parts_text(finding.parts)}")
     if finding.likely:
         lines.append(f"  {'likely fault':<15} {likely_text(finding.likely)}")
     lines.append(f"  {'evidence':<15} {evidence_text(finding.evidence, finding.statistics)}")
@@ -34,6 +37,29 @@ def finding_text(finding: Finding) -> str:
     if finding.output.strip():
         lines.append(f"  {'last output':<15} {finding.output.strip().splitlines()[-1]}")
     return "\n".join(lines)
+
+
+def parts_text(parts: Sequence[Part]) -> str:
+    """Which parts of a step are wrong, how surely or by how much, and which show nothing wrong."""
+    wrong = [f"{_part_name(one)} ({_part_evidence(one)})" for one in parts if one.wrong]
+    kinds = [kind for kind in PARTS if any(one.part == kind for one in parts) and not any(one.wrong for one in parts if one.part == kind)]
+    right = listed([PARTS[kind] for kind in kinds])
+    if not wrong:
+        return f"no part alone; {right} show nothing wrong, so look at how they depend on each other"
+    return listed(wrong) + (f"; {right} show{'s' * (len(kinds) == 1 and kinds != ['accepted'])} nothing wrong" if kinds else "")
+
+
+def listed(words: Sequence[str]) -> str:
+    """Such as "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def _part_name(one: Part) -> str:
+    return PARTS[one.part] if one.part == "bonus" else f"{PARTS[one.part]} at position {one.position}"
+
+
+def _part_evidence(one: Part) -> str:
+    return f"total variation {one.distance:.2g}" if one.log_e is None else f"E = {power_of_ten(one.log_e)} from {one.draws:,} draws"
 
 
 def likely_text(likely: Sequence[Likely]) -> str:

@@ -11,6 +11,7 @@ from specverify.stats.independence import log_matches, log_steps, one_uniform, p
 from specverify.stats.multinomial import exact_p_value, monte_carlo_p_value
 from specverify.stats.power import detectable_share, detectable_tv, samples_needed
 from specverify.stats.runwide import RunWide
+from specverify.stats.strata import Stratum, strata
 from specverify.stats.twosample import Discrepancy, TwoSample, log_two_sample, mmd_hamming
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Ratios",
     "Refused",
     "RunWide",
+    "Stratum",
     "TwoSample",
     "average",
     "chi_squared",
@@ -49,6 +51,7 @@ __all__ = [
     "ranking",
     "samples_for",
     "samples_needed",
+    "strata",
     "surprisal",
     "tv_lower",
     "tv_upper",

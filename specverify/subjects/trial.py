@@ -84,17 +84,21 @@ class Bound:
         return self.contract.outcome(case, adapt.restored(case, self.contract, value, lifted=self.lifted))
 
 
-def call(bound: Bound, case: Case, *, key: int = 0, put: tuple[float, int] | None = None, watch: bool = False, judge: bool = False) -> dict[str, object]:
+def call(
+    bound: Bound, case: Case, *, key: int = 0, seed: int | None = None, put: tuple[float, int] | None = None, watch: bool = False, judge: bool = False
+) -> dict[str, object]:
     """One call: {"is": "value" | "raised" | "malformed", …}.
 
-    With `watch`, also which inputs changed and whether the result shares memory; with `judge`, what a helper's postcondition and oracle say.
+    The seed or generator that is handed over comes from `seed`, where that is given, instead of `key`. With `watch`, also which inputs changed
+    and whether the result shares memory; with `judge`, what a helper's postcondition and oracle say.
     """
     values = bound.settle().arguments(case)
     before = adapt.copier(values)() if watch else []
     if bound.contract.random:
         seed_everything(key)
     given, placed = bound.coins({name: expand(value) for name, value in case.items()}, random.Random(part(key, "coins")), put)
-    options = bound.options(random.Random(key), bound.generator(key), given)
+    handed = key if seed is None else seed
+    options = bound.options(random.Random(handed), bound.generator(handed), given)
     none: Callable[[], tuple[int, str]] = lambda: placed  # noqa: E731
     with put_uniform(*put) if put and given is None else nullcontext(none) as told:
         reply, result = _guarded(bound, case, lambda: bound.declaration.function(*values, **options))

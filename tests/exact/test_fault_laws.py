@@ -55,6 +55,14 @@ def explored(contract: str, function: Callable, case: Case) -> Law:
     return Law(masses)
 
 
+def test_laws_bear_subnormal_probabilities() -> None:
+    """Hypothesis finds such tables, and a warning is an error in the suite's run."""
+    rows = {"p": array("float64", (3, 2), (1, 0, 0.5, 0.5, 0, 1)), "q": array("float64", (2, 2), (5e-324, 1, 1, 5e-324))}
+    for contract, case in (("verify_chain", rows), ("sample", {"probs": rows["q"]})):
+        for name, law in alternatives(contract, case).items():
+            assert sum(law.probabilities.values()) == pytest.approx(1), name
+
+
 def disagreements(contract: str, gamma: int, names: Collection[str]) -> dict[str, float]:
     case, off = cases(contract, gamma), {}
     for name, function in planted(contract).items():

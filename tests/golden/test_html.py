@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from specverify.audit import records
-from specverify.audit.records import CaseRecord, Finding, Footer, Header, Line, PropertyRecord, Record, Statistics, SubjectRecord
+from specverify.audit.records import CaseRecord, Finding, Footer, Header, Line, Part, PropertyRecord, Record, Sign, Statistics, SubjectRecord
 from specverify.contracts import array
 from specverify.report.html import percent, render
 
@@ -112,6 +112,18 @@ def test_it_says_what_the_records_say() -> None:
         "exit code 1",
     ):
         assert words in shown, words
+
+
+def test_notes_stand_where_there_are_some() -> None:
+    plain = text(render(RUN))
+    assert "Health" not in plain
+    assert "Where:" not in plain
+    parts = (Part("bonus", 2, 900, 20.72, 0.3, wrong=True), Part("acceptance", 1, 2000, 0.1, 0.01, wrong=False))
+    ill = msgspec.structs.replace(row("sample", "SMP-004", "ok"), signs=(Sign("variety", seen=False, log_chance=-30.0),))
+    shown = text(render([*RUN[:5], msgspec.structs.replace(FINDING, parts=parts), *RUN[6:-1], ill, RUN[-1]]))
+    assert "Where: the bonus (E = 10^9.0 from 900 draws); the acceptance shows nothing wrong." in shown
+    assert "LOSSLESS TO 2^-20, AS FAR AS TESTED, WITH A HEALTH NOTE · sample" in shown
+    assert "sample : equal arguments always give it the same result" in shown
 
 
 def test_found_and_right_stand_as_bars_where_they_are_probabilities() -> None:

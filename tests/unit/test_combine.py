@@ -7,7 +7,7 @@ import pytest
 
 from specverify.audit.combine import combined
 from specverify.audit.events import write_records
-from specverify.audit.records import Certificate, Finding, Footer, Header, PropertyRecord, Record, SubjectRecord, Together
+from specverify.audit.records import Certificate, Finding, Footer, Header, PropertyRecord, Record, Sign, SubjectRecord, Together
 from specverify.errors import SpecverifyError
 from specverify.stats import RunWide
 
@@ -49,6 +49,14 @@ def test_counts_add_up_and_the_worst_status_wins(tmp_path: Path) -> None:
     assert (judged.status, judged.reason, judged.cases, judged.draws, judged.seconds) == ("failed", "ab", 6, 150, 1.5)
     assert (done.exit_code, done.seconds, done.header.shards, done.header.run) == (1, 3.0, 1, "all")
     assert [one.id for one in done.records if isinstance(one, Finding)] == ["ab"]
+
+
+def test_what_no_shard_saw_is_a_health_note_and_what_one_saw_is_none(tmp_path: Path) -> None:
+    never, once = Sign("acceptance", seen=False, log_chance=-15.0), Sign("acceptance", seen=True, log_chance=0.0)
+    for name, parts, notes in (("ill", (never, never), 1), ("too few", (never,), 0), ("well", (never, never, once), 0)):
+        (tmp_path / name).mkdir()
+        done = combined(shards(tmp_path / name, *([row("CHN-001", signs=(sign,))] for sign in parts)), tmp_path / name / "all")
+        assert len(done.verdicts[0].health) == notes, name
 
 
 def test_the_same_finding_of_two_shards_is_one(tmp_path: Path) -> None:
