@@ -9,6 +9,7 @@ import specref
 import specverify as sv
 from specref.rest import Rest, build
 from specref.rules import Block, DeterministicDraft, Greedy, SampleAndMatch, Standard
+from specref.trees import Tree
 from specref.warp import GREEDY
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
@@ -54,3 +55,9 @@ def retriever(corpus, context, n_min, n_max, m, budget):
     vocabulary = 1 + max(itertools.chain(context, *corpus))
     with tempfile.TemporaryDirectory() as folder, build(folder, corpus, vocabulary) as store:
         return Rest(store, n_max, n_min, m, budget).retrieve(context).prefixes
+
+
+@sv.subject("tree_buffers")
+def tree_buffers(paths):
+    tree = Tree.from_paths(paths)
+    return tree.mask(), tree.positions(1), tree.retrieve(), tree.tokens

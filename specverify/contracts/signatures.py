@@ -38,7 +38,6 @@ PLANNED: dict[str, Signature] = {
         _of("B", "verify_batch", "BAT", "p q draft lengths", "B rows of token ids, (n + 1,) each"),
         _of("B", "verify_packed", "PCK", "batch", "rows of token ids, one per request"),
         _of("B", "verify_tree_lcrs", "TRE", "batch", "rows of token ids, one per request"),
-        _of("C", "tree_buffers", "TRB", "paths", "mask (n, n), positions (n,), retrieve (m, depth)"),
         _of("C", "build_tree", "TRB", "parents selected", "mask, positions, first child, next sibling"),
         _of("C", "verify_tree_greedy", "TRG", "logits parents tokens", "path of node indices, next token"),
         _of("C", "verify_tree", "TRE", "p q parents tokens", "path of node indices, next token"),

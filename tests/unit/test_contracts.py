@@ -48,6 +48,9 @@ BAD_CASES += [
     ("retriever", {**SEARCH, "context": [2**31]}, "context must be"),
     ("retriever", {**SEARCH, "m": 0}, "of at least 1"),
     ("retriever", {**SEARCH, "n_min": 3}, "n_min at most n_max"),
+    ("tree_buffers", {"paths": [1, 2]}, "paths must be"),
+    ("tree_buffers", {"paths": [[-1]]}, "paths must be"),
+    ("tree_buffers", {"path": []}, "it takes paths"),
 ]
 
 DRAWN = [["torch", [1, 2, 3, 4]], ["numpy", [5, 6, 7, 8]], ["random", [9, 10, 11, 12]]]
@@ -103,6 +106,19 @@ BAD_RESULTS = [
     ("retriever", [[[3], 1, 2]], "3 parts"),
     ("retriever", [[[3, True], 1]], "among the ids of a candidate is bool"),
     ("retriever", array("float32", (1, 2), (3, 1)), "no list of"),
+    ("tree_buffers", [[[1]], [1], [[0]]], None),
+    ("tree_buffers", [array("float32", (1, 1), (1,)), array("int32", (1,), (1,)), [[0]], [1]], None),
+    ("tree_buffers", [array("bool", (0, 0), ()), array("float32", (0,), ()), []], None),
+    ("tree_buffers", [[[1]], [1]], "no tuple .mask, positions, retrieve. but list"),
+    ("tree_buffers", Opaque("<Buffers>"), "no tuple .* but Buffers"),
+    ("tree_buffers", [array("float32", (1, 1, 1), (1,)), [1], [[0]]], "no square matrix but of shape"),
+    ("tree_buffers", [array("float32", (1, 1), (0.5,)), [1], [[0]]], "holds 0.5"),
+    ("tree_buffers", [[[float("-inf")]], [1], [[0]]], "give `mask == 0`"),
+    ("tree_buffers", [[[1]], [1, 2], [[0]]], "of 1 nodes, and positions of 2"),
+    ("tree_buffers", [[[1]], [1], [[0]], []], "of 1 nodes, and tokens of 0"),
+    ("tree_buffers", [[[1]], [1.0], [[0]]], "positions came as list, not as a flat list of ints"),
+    ("tree_buffers", [[[1]], [1], [0]], "a row of retrieve came as int"),
+    ("tree_buffers", [[[1]], [1], 0], "retrieve is no list of rows but int"),
 ]
 
 
@@ -178,7 +194,8 @@ def test_planned_contracts_are_told_from_unknown_ones() -> None:
 
 def test_names_and_prefixes_do_not_clash() -> None:
     assert not set(PLANNED) & set(CONTRACTS)
-    assert not {one.prefix for one in PLANNED.values()} & {one.prefix for one in CONTRACTS.values()}
+    shared = {one.prefix for one in PLANNED.values()} & {one.prefix for one in CONTRACTS.values()}
+    assert shared <= {"TRB", "TRE"}  # contracts that come in two forms have one list of ids
     assert len({one.prefix for one in CONTRACTS.values()}) == len(CONTRACTS)
 
 
