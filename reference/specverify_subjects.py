@@ -8,8 +8,9 @@ import torch
 import specref
 import specverify as sv
 from specref.rest import Rest, build
-from specref.rules import Block, DeterministicDraft, Greedy, SampleAndMatch, Standard
-from specref.trees import Tree
+from specref.rules import Block, DeterministicDraft, Greedy, GreedyTree, SampleAndMatch, Standard
+from specref.tree_verification import verify_tree
+from specref.trees import NONE, Tree, Trees, pack
 from specref.warp import GREEDY
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
@@ -61,3 +62,21 @@ def retriever(corpus, context, n_min, n_max, m, budget):
 def tree_buffers(paths):
     tree = Tree.from_paths(paths)
     return tree.mask(), tree.positions(1), tree.retrieve(), tree.tokens
+
+
+def tree_in_company(parents, tokens) -> Trees:
+    """The nodes of a padded tree, packed beside a chain as long as all of its slots: the reference's own padding takes the place of the case's."""
+    held = int((tokens != NONE).sum())
+    tree, slots = Tree(tuple(tokens.tolist()[:held]), tuple(parents.tolist()[:held])), len(tokens)
+    return pack([tree, Tree((0,) * slots, tuple(range(NONE, slots - 1)))])
+
+
+def accepted(verdict):
+    """Of the first tree: its path, and the token after it."""
+    return verdict.path[0], verdict.tokens[0, verdict.accepted[0]]
+
+
+@sv.subject("verify_tree_greedy", dtypes=DTYPES, conventions={"pad": NONE})
+def greedy_tree(logits, parents, tokens):
+    p = GREEDY(logits).expand(2, *logits.shape)
+    return accepted(verify_tree(GreedyTree(), p, None, tree_in_company(parents, tokens), torch.Generator()))

@@ -6,6 +6,7 @@ from specverify.contracts import CONTRACTS, PLANNED, Malformed, Opaque, array, c
 from specverify.errors import SpecverifyError
 
 ROW = array("float32", (2,), (0.5, 0.5))
+TREE = dict(CONTRACTS["verify_tree_greedy"].smoke)
 STEP = dict(CONTRACTS["verify_chain"].smoke)
 SEARCH = dict(CONTRACTS["retriever"].smoke)
 
@@ -51,6 +52,12 @@ BAD_CASES += [
     ("tree_buffers", {"paths": [1, 2]}, "paths must be"),
     ("tree_buffers", {"paths": [[-1]]}, "paths must be"),
     ("tree_buffers", {"path": []}, "it takes paths"),
+    ("verify_tree_greedy", {**TREE, "tokens": [1, 2]}, "must be int64"),
+    ("verify_tree_greedy", {**TREE, "tokens": array("int64", (1,), (1,))}, "both of shape"),
+    ("verify_tree_greedy", {**TREE, "parents": array("int64", (2,), (-1, 1))}, "a node before"),
+    ("verify_tree_greedy", {**TREE, "parents": array("int64", (2,), (-2, -1))}, "a node before"),
+    ("verify_tree_greedy", {**TREE, "parents": array("int64", (2,), (-1, 0)), "tokens": array("int64", (2,), (1, -1))}, "-1 where the token is none"),
+    ("verify_tree_greedy", {**TREE, "logits": array("float32", (2, 3), range(6))}, "logits must have shape"),
 ]
 
 DRAWN = [["torch", [1, 2, 3, 4]], ["numpy", [5, 6, 7, 8]], ["random", [9, 10, 11, 12]]]
@@ -119,6 +126,14 @@ BAD_RESULTS = [
     ("tree_buffers", [[[1]], [1.0], [[0]]], "positions came as list, not as a flat list of ints"),
     ("tree_buffers", [[[1]], [1], [0]], "a row of retrieve came as int"),
     ("tree_buffers", [[[1]], [1], 0], "retrieve is no list of rows but int"),
+    ("verify_tree_greedy", [[], 2], None),
+    ("verify_tree_greedy", [array("int32", (2,), (1, -1)), array("int64", (1,), (0,))], None),
+    ("verify_tree_greedy", [1, 0], "the path came as int"),
+    ("verify_tree_greedy", [[2], 0], "is not of the 2 nodes 0 … 1"),
+    ("verify_tree_greedy", [[-1, 1], 0], "is not of the 2 nodes"),
+    ("verify_tree_greedy", [[1], 3], "not one id of 0 … 2"),
+    ("verify_tree_greedy", [[1], [0, 1]], "not one id"),
+    ("verify_tree_greedy", [[1]], "no tuple"),
 ]
 
 

@@ -3,9 +3,14 @@
 import itertools
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from specprops import trees
+from specprops import draft_trees, trees, verify_tree_greedy
+from specprops.draft_trees import Tree, standing
 from specprops.tree_buffers import NODES, first
+from specverify.contracts import CONTRACTS
+from specverify.contracts.nodes import ORDERS
 from specverify.subjects.subject import Description
 
 ANYBODY = Description("x", "tree_buffers", "lossless")
@@ -64,3 +69,60 @@ def test_the_first_cases_hold_what_faults_need() -> None:
     assert any(paths.count(path) > 1 for paths in given for path in paths)
     assert any(token >= 2**16 for paths in given for path in paths for token in path)
     assert max(len(trees.prefixes(paths)) for paths in given) >= NODES
+
+
+TREE = Tree((-1, 0, -1, 0, 2), (5, 6, 7, 8, 9), ((0.0,), (5.0,), (6.0,), (7.0,), (8.0,), (9.0,)))
+
+
+@pytest.mark.parametrize(("order", "tokens", "parents"), [
+    ("breadth-first", (5, 7, 6, 8, 9), (-1, -1, 0, 0, 1)),
+    ("depth-first", (5, 6, 8, 7, 9), (-1, 0, 0, -1, 3)),
+    ("parents first", TREE.tokens, TREE.parents),
+])  # fmt: skip
+def test_nodes_stand_as_declared(order: str, tokens: tuple[int, ...], parents: tuple[int, ...]) -> None:
+    """Each node takes its row along."""
+    found = standing(TREE, order)
+    assert (found.tokens, found.parents) == (tokens, parents)
+    assert found.rows == ((0.0,), *((float(token),) for token in tokens))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_siblings_in_reverse_are_the_same_tree(order: str) -> None:
+    other = standing(TREE, order, reverse=True)
+    assert other.tokens[0] == 7
+    assert trees.shape(other.parents, other.tokens) == trees.shape(TREE.parents, TREE.tokens)
+
+
+def test_the_deepest_branch_that_agrees() -> None:
+    """A node below one that does not agree does not count; a pad never agrees."""
+    rows = ((0.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 1.0))
+    assert verify_tree_greedy.deepest(Tree((-1, 0, 1), (1, 0, 1), rows)) == 3
+    assert verify_tree_greedy.deepest(Tree((-1, 0, 1), (0, 0, 1), rows)) == 0
+    assert verify_tree_greedy.deepest(Tree((-1, 0, -1), (1, 1, -1), rows)) == 1
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_searched_trees_are_cases_and_meet_what_they_are_searched_for(order: str) -> None:
+    """Forks, chains, accepted branches that are short beside longer ones; every case is one of the contract."""
+    subject = Description("x", "verify_tree_greedy", "lossless", conventions={"order": order})
+    met: list[tuple[int, int, int]] = []
+
+    @settings(max_examples=60, database=None, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(st.one_of(verify_tree_greedy.cases(subject), st.sampled_from(verify_tree_greedy.first(subject))))
+    def search(case: dict) -> None:
+        CONTRACTS["verify_tree_greedy"].check(case)
+        tree = verify_tree_greedy._tree(case)
+        assert standing(tree, draft_trees.order(subject)) == tree
+        met.append((len(tree.parents), max(sum(row) for row in _mask(tree.parents)), verify_tree_greedy.deepest(tree)))
+
+    search()
+    assert max(accepted for _, _, accepted in met) >= 3
+    assert any(0 < accepted < depth < nodes for nodes, depth, accepted in met)
+
+
+def _mask(parents: tuple[int, ...]) -> list[list[bool]]:
+    found: list[list[bool]] = []
+    for node, parent in enumerate(parents):
+        above = found[parent] if parent >= 0 else [False] * len(parents)
+        found.append([sees or other == node for other, sees in enumerate(above)])
+    return found

@@ -75,3 +75,93 @@ def trb_row_for_each_path(paths):
     found = list(numbers)
     mask = [[a[: len(b)] == b for b in found] for a in found]
     return mask, [len(a) for a in found], [[numbers[tuple(path[:n])] for n in range(1, len(path) + 1)] for path in paths]
+
+
+# verify_tree_greedy ----------------------------------------------------------------------------------------------------------
+
+
+@sv.subject("verify_tree_greedy", dtypes=("float64", "float32", "float16", "bfloat16"), conventions={"pad": -7})
+def trg_branches_compared_at_once(logits, parents, tokens):
+    """Rows of branches filled up with -1, all compared at once; pads are masked out before anything is looked up. The path keeps its pads."""
+    n = len(tokens)
+    rows = []
+    for leaf in range(n):
+        branch, node = [], leaf
+        while node >= 0:
+            branch, node = [node, *branch], int(parents[node])
+        if leaf not in parents.tolist():
+            rows.append(branch)
+    if not rows:
+        return [], int(logits[0].argmax())
+    longest = max(map(len, rows))
+    nodes = torch.tensor([row + [-1] * (longest - len(row)) for row in rows])
+    real = nodes >= 0
+    above = torch.cat([torch.zeros(len(rows), 1, dtype=torch.long), nodes[:, :-1].clamp(min=0) + 1], 1)
+    agrees = real & (tokens[nodes.clamp(min=0)] == logits.argmax(-1)[above])
+    lengths = agrees.long().cumprod(1).sum(1)
+    best = int(lengths.argmax())
+    path = torch.where(torch.arange(longest) < lengths[best], nodes[best], -1)
+    last = int(path[lengths[best] - 1]) + 1 if lengths[best] else 0
+    return path, logits[last].argmax()
+
+
+@sv.subject("verify_tree_greedy", arrays="list", conventions={"order": "depth-first"})
+def trg_any_of_equal_argmaxes(logits, parents, tokens):
+    """Lists and recursion; follows any child that ties with the argmax, and emits the last of equals: each token is an argmax."""
+
+    def below(place):
+        row = logits[place + 1]
+        for node, parent in enumerate(parents):
+            if parent == place and row[tokens[node]] == max(row):
+                path, token = below(node)
+                return [node, *path], token
+        return [], len(row) - 1 - row[::-1].index(max(row))
+
+    return below(-1)
+
+
+@sv.subject("verify_tree_greedy", arrays="numpy", dtypes=("float64", "float32"), conventions={"order": "parents first", "pad": -1})
+def trg_flags_from_the_top(logits, parents, tokens):
+    """numpy, one pass over nodes in any order that has parents first: a flag for each node; the last flag that is set wins, equal depths do not matter."""
+    best = logits.argmax(1)
+    depth = np.zeros(len(tokens) + 1, dtype=int)
+    depth[0] = 1
+    for node, (parent, token) in enumerate(zip(parents, tokens, strict=True)):
+        if depth[parent + 1] and token == best[parent + 1]:
+            depth[node + 1] = depth[parent + 1] + 1
+    place, path = int(depth.argmax()), []
+    while depth[place] > 1:
+        path.append(place - 1)
+        place = int(parents[place - 1]) + 1
+    return np.array(path[::-1], dtype=np.int32), best[path[0] + 1 if path else 0]
+
+
+@sv.subject("verify_tree_greedy", mutates=("logits",))
+def trg_first_child_alone(logits, parents, tokens):
+    """Tries the first child of each node alone, and writes into the logits, which it declares: slower than it could be, and right."""
+    place, path = -1, []
+    while True:
+        row = logits[place + 1]
+        token = int(row.argmax())
+        row.fill_(0)
+        first = next((node for node, parent in enumerate(parents.tolist()) if parent == place), None)
+        if first is None or tokens[first] != token:
+            return path, token
+        place = first
+        path.append(first)
+
+
+@sv.subject("verify_tree_greedy")
+def trg_refuses_equal_siblings(logits, parents, tokens):
+    """A dict from (parent, token) to node, which refuses equal siblings and trees without nodes: trees of merged paths have neither."""
+    best, child = logits.argmax(-1).tolist(), {}
+    for node, key in enumerate(zip(parents.tolist(), tokens.tolist(), strict=True)):
+        if key in child:
+            raise ValueError(f"node {node} is node {child[key]} again")
+        child[key] = node
+    if not child:
+        raise ValueError("no node")
+    path = []
+    while (path[-1] if path else -1, best[path[-1] + 1 if path else 0]) in child:
+        path.append(child[path[-1] if path else -1, best[path[-1] + 1 if path else 0]])
+    return tuple(path), best[path[-1] + 1 if path else 0]
