@@ -1,5 +1,6 @@
 """The reference as specverify's subjects: it is audited like anybody's code."""
 
+import functools
 import itertools
 import tempfile
 
@@ -8,7 +9,18 @@ import torch
 import specref
 import specverify as sv
 from specref.rest import Rest, build
-from specref.rules import Block, DeterministicDraft, Greedy, GreedyTree, SampleAndMatch, Standard
+from specref.rules import (
+    Block,
+    DeterministicChildren,
+    DeterministicDraft,
+    Greedy,
+    GreedyTree,
+    KSequential,
+    RecursiveRejection,
+    SampleAndMatch,
+    Standard,
+    TrieSampleAndMatch,
+)
 from specref.tree_verification import verify_tree
 from specref.trees import NONE, Tree, Trees, pack
 from specref.warp import GREEDY
@@ -64,11 +76,11 @@ def tree_buffers(paths):
     return tree.mask(), tree.positions(1), tree.retrieve(), tree.tokens
 
 
-def tree_in_company(parents, tokens) -> Trees:
-    """The nodes of a padded tree, packed beside a chain as long as all of its slots: the reference's own padding takes the place of the case's."""
-    held = int((tokens != NONE).sum())
-    tree, slots = Tree(tuple(tokens.tolist()[:held]), tuple(parents.tolist()[:held])), len(tokens)
-    return pack([tree, Tree((0,) * slots, tuple(range(NONE, slots - 1)))])
+def in_company(parents, tokens) -> Trees:
+    """The nodes; where there are slots without one, beside a chain as long as all slots, so that the reference's own padding takes their place."""
+    held, slots = int((tokens != NONE).sum()), len(tokens)
+    tree = Tree(tuple(tokens.tolist()[:held]), tuple(parents.tolist()[:held]))
+    return pack([tree, Tree((0,) * slots, tuple(range(NONE, slots - 1)))] if held < slots else [tree])
 
 
 def accepted(verdict):
@@ -76,7 +88,24 @@ def accepted(verdict):
     return verdict.path[0], verdict.tokens[0, verdict.accepted[0]]
 
 
+def tree_step(rule, p, q, parents, tokens, generator):
+    trees = in_company(parents, tokens)
+    p, q = (rows if rows is None else rows.expand(len(trees.sizes), *rows.shape) for rows in (p, q))
+    return accepted(verify_tree(rule, p, q, trees, generator))
+
+
 @sv.subject("verify_tree_greedy", dtypes=DTYPES, conventions={"pad": NONE})
 def greedy_tree(logits, parents, tokens):
-    p = GREEDY(logits).expand(2, *logits.shape)
-    return accepted(verify_tree(GreedyTree(), p, None, tree_in_company(parents, tokens), torch.Generator()))
+    return tree_step(GreedyTree(), GREEDY(logits), None, parents, tokens, torch.Generator())
+
+
+for called, rule, siblings, declared in (
+    ("with_replacement", RecursiveRejection(replacement=True), "with-replacement", "standard"),
+    ("without_replacement", RecursiveRejection(replacement=False), "without-replacement", "standard"),
+    ("k_sequential", KSequential(), "with-replacement", None),
+    ("deterministic_children", DeterministicChildren(), "deterministic", "standard"),
+    ("trie_sample_and_match", TrieSampleAndMatch(), "deterministic", "sample-and-match"),
+):
+    sv.subject("verify_tree", name=called, siblings=siblings, rule=declared, dtypes=DTYPES, seed="generator", refuses=True, conventions={"pad": NONE})(
+        functools.partial(tree_step, rule)
+    )

@@ -39,7 +39,6 @@ PLANNED: dict[str, Signature] = {
         _of("B", "verify_packed", "PCK", "batch", "rows of token ids, one per request"),
         _of("B", "verify_tree_lcrs", "TRE", "batch", "rows of token ids, one per request"),
         _of("C", "build_tree", "TRB", "parents selected", "mask, positions, first child, next sibling"),
-        _of("C", "verify_tree", "TRE", "p q parents tokens", "path of node indices, next token"),
         _of("D", "kv_cache", "KVC", "capacity", "an object with append, length, rollback, select, reset, rows"),
         _of("D", "prefill", "PRE", "model tokens chunks", "logits (T, V)"),
         _of("D", "recurrent_state", "REC", "", "an object with advance, rollback, state"),

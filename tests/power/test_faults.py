@@ -16,8 +16,9 @@ QUICK = {
     "warp": ("kept-not-renormalised", "top-p-of-the-tail", "filters-in-another-order"),
     "filter_logits": ("top-k-one-short", "top-p-not-unsorted", "top-p-forgotten-with-top-k"),
     "verify_chain": ("residual-from-p", "reused-uniform", "reseeds-itself"),
-    "tree_buffers": ("stale-bits-in-the-mask", "mask-in-a-word", "branches-padded-with-zero"),
-    "verify_tree_greedy": ("ragged-branches-read-token-0", "pads-clamped-to-token-0", "tree-taken-for-a-chain"),
+    "tree_buffers": ("stale-bits-in-the-mask", "branches-padded-with-zero"),
+    "verify_tree_greedy": ("ragged-branches-read-token-0",),
+    "verify_tree": ("mismatch-in-a-tree-drawn-again",),
     "retriever": ("documents-joined", "longest-paths-dropped", "guess-where-nothing-is-found", "ids-in-16-bits", "first-hits-of-the-sorted"),
 }
 """Of contracts with many faults: of a verify step one for each way to be found (those of the grid have a test of their own), of a retriever those of the released code, of the others some; all: -m slow, or `python -m benchmarks.faults`."""

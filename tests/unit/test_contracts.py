@@ -7,6 +7,7 @@ from specverify.errors import SpecverifyError
 
 ROW = array("float32", (2,), (0.5, 0.5))
 TREE = dict(CONTRACTS["verify_tree_greedy"].smoke)
+NODES = dict(CONTRACTS["verify_tree"].smoke)
 STEP = dict(CONTRACTS["verify_chain"].smoke)
 SEARCH = dict(CONTRACTS["retriever"].smoke)
 
@@ -58,6 +59,10 @@ BAD_CASES += [
     ("verify_tree_greedy", {**TREE, "parents": array("int64", (2,), (-2, -1))}, "a node before"),
     ("verify_tree_greedy", {**TREE, "parents": array("int64", (2,), (-1, 0)), "tokens": array("int64", (2,), (1, -1))}, "-1 where the token is none"),
     ("verify_tree_greedy", {**TREE, "logits": array("float32", (2, 3), range(6))}, "logits must have shape"),
+    ("verify_tree", {**NODES, "p": array("float32", (1, 2), (0.5, 0.5))}, "p must have shape .2, V."),
+    ("verify_tree", {**NODES, "q": array("float64", (2, 2), (0.5,) * 4)}, "of one dtype"),
+    ("verify_tree", {**NODES, "q": ROW}, "q too"),
+    ("verify_tree", {**NODES, "pads": []}, "it takes p, q, parents, tokens"),
 ]
 
 DRAWN = [["torch", [1, 2, 3, 4]], ["numpy", [5, 6, 7, 8]], ["random", [9, 10, 11, 12]]]
@@ -134,6 +139,9 @@ BAD_RESULTS = [
     ("verify_tree_greedy", [[1], 3], "not one id of 0 … 2"),
     ("verify_tree_greedy", [[1], [0, 1]], "not one id"),
     ("verify_tree_greedy", [[1]], "no tuple"),
+    ("verify_tree", [[0], 1], None),
+    ("verify_tree", [[1], 1], "is not of the 1 nodes"),
+    ("verify_tree", [[0], 2], "not one id of 0 … 1"),
 ]
 
 
@@ -203,8 +211,8 @@ def test_the_stream_of_a_step_draws_from_q_and_completes_from_p() -> None:
 
 
 def test_planned_contracts_are_told_from_unknown_ones() -> None:
-    with pytest.raises(SpecverifyError, match=r"verify_tree\(p, q, parents, tokens\) is settled but not in this version"):
-        contract("verify_tree")
+    with pytest.raises(SpecverifyError, match=r"build_tree\(parents, selected\) is settled but not in this version"):
+        contract("build_tree")
 
 
 def test_names_and_prefixes_do_not_clash() -> None:

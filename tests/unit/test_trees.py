@@ -6,11 +6,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from specprops import draft_trees, trees, verify_tree_greedy
+from specprops import draft_trees, trees, verify_tree, verify_tree_greedy
 from specprops.draft_trees import Tree, standing
 from specprops.tree_buffers import NODES, first
-from specverify.contracts import CONTRACTS
-from specverify.contracts.nodes import ORDERS
+from specverify.contracts import CONTRACTS, array
+from specverify.contracts.nodes import ORDERS, numbers
+from specverify.contracts.picks import every
+from specverify.contracts.verify_tree import SIBLINGS, row_of
+from specverify.errors import SpecverifyError
 from specverify.subjects.subject import Description
 
 ANYBODY = Description("x", "tree_buffers", "lossless")
@@ -126,3 +129,71 @@ def _mask(parents: tuple[int, ...]) -> list[list[bool]]:
         above = found[parent] if parent >= 0 else [False] * len(parents)
         found.append([sees or other == node for other, sees in enumerate(above)])
     return found
+
+
+def step(siblings: str, **more: object) -> Description:
+    return Description("x", "verify_tree", "lossless", siblings=siblings, **more)  # type: ignore[arg-type]
+
+
+def test_prefixes_are_numbered_breadth_first() -> None:
+    prefixes = sorted((prefix for depth in range(4) for prefix in itertools.product(range(3), repeat=depth)), key=lambda p: (len(p), p))
+    assert [row_of(prefix, 3) for prefix in prefixes] == list(range(40))
+
+
+@pytest.mark.parametrize(("siblings", "right"), [
+    ("with-replacement", {(x, y): a * b for (x, a), (y, b) in itertools.product(enumerate((0.2, 0.6, 0.2)), repeat=2)}),
+    ("without-replacement", {(0, 1): 0.15, (0, 2): 0.05, (1, 0): 0.3, (1, 2): 0.3, (2, 0): 0.05, (2, 1): 0.15}),
+    ("deterministic", {(1, 0): 1.0}),
+])  # fmt: skip
+def test_children_are_drawn_as_declared(siblings: str, right: dict) -> None:
+    """Two children over three tokens, q = (.2, .6, .2): of those drawn without replacement the second from what the first leaves."""
+    case = verify_tree.first(step(siblings, dtypes=("float64",)))[2]
+    found: dict[tuple[int, ...], float] = {}
+    for mass, drawn in every(CONTRACTS["verify_tree"].stream(case).draw):
+        found[numbers(drawn, "tokens")] = found.get(numbers(drawn, "tokens"), 0.0) + mass
+    assert found == pytest.approx(right)
+
+
+def test_rows_are_those_of_the_prefixes_that_are_drawn() -> None:
+    """A chain of 1, then 0 over two tokens, and a pad: rows 0, 2 and 5 of the tables, and any for the pad; completions go on from what was emitted."""
+    case = {**verify_tree.first(step("deterministic"))[4], "pads": [-1]}
+    stream = CONTRACTS["verify_tree"].stream(case)
+    drawn = stream.draw(lambda _: 1)
+    table = list(case["target"].rows())
+    assert list(drawn["p"].rows())[:3] == [table[0], table[2], table[5]]
+    assert drawn["q"] is None
+    assert (numbers(drawn, "tokens"), numbers(drawn, "parents")) == ((1, 0, -1), (-1, 0, -1))
+    assert stream.finish(lambda sums: len(sums) - 1, drawn, ((0,), 0)) == ((1, 0, -1), (0,), (1, 0, 1))
+    assert stream.finish(lambda _: 0, drawn, ((2,), 0)) == ((1, 0, -1), (2,), (-1, 0))
+    assert stream.finish(lambda _: 0, drawn, ("raised", "ValueError")) == ("raised", "ValueError")
+
+
+@pytest.mark.parametrize("siblings", SIBLINGS)
+def test_cases_of_a_step_are_of_its_contract(siblings: str) -> None:
+    """Small, with pads, explicit and searched; the right law is one."""
+    subject = step(siblings, conventions={"pad": -1, "order": "depth-first"})
+    given_cases = [*verify_tree.first(subject), *verify_tree.padded(subject), *verify_tree.explicit(subject), *verify_tree.large(subject)]
+
+    @settings(max_examples=30, database=None, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(st.one_of(verify_tree.tables(subject), st.sampled_from(given_cases)))
+    def check(case: dict) -> None:
+        CONTRACTS["verify_tree"].check(case)
+        if "target" in case:
+            assert sum(verify_tree.right_law(case).probabilities.values()) == pytest.approx(1)
+
+    check()
+    for case in given_cases:
+        CONTRACTS["verify_tree"].check(case)
+
+
+@pytest.mark.parametrize(("change", "told"), [
+    ({"siblings": "sorted"}, "siblings must be one of"),
+    ({"pads": [1]}, "pads ints below 0"),
+    ({"target": array("float64", (1, 3), (0.5, 0.25, 0.25))}, "target must have shape .4, V."),
+    ({"tokens": array("int64", (2,), (0, 1))}, "it takes"),
+    ({"drafter": array("float64", (4, 3), (1, 0, 0) * 4)}, "must have 2 tokens to draw"),
+])  # fmt: skip
+def test_what_is_no_case_of_a_law_is_refused(change: dict, told: str) -> None:
+    case = {**verify_tree.first(step("without-replacement", dtypes=("float64",)))[2], **change}
+    with pytest.raises(SpecverifyError, match=told):
+        CONTRACTS["verify_tree"].check(case)

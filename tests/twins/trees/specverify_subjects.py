@@ -4,6 +4,7 @@ Written from the mathematics alone (shared/spec/theory.md 1c, 1d). The first lin
 """
 
 import itertools
+import random
 
 import numpy as np
 import torch
@@ -165,3 +166,81 @@ def trg_refuses_equal_siblings(logits, parents, tokens):
     while (path[-1] if path else -1, best[path[-1] + 1 if path else 0]) in child:
         path.append(child[path[-1] if path else -1, best[path[-1] + 1 if path else 0]])
     return tuple(path), best[path[-1] + 1 if path else 0]
+
+
+# verify_tree -----------------------------------------------------------------------------------------------------------------
+
+
+def down(p, parents, visit):
+    """From the context down: visit(place, children) gives the child that is accepted or None, and the token after the path where none is."""
+    path = []
+    while True:
+        place = path[-1] + 1 if path else 0
+        found, token = visit(place, [node for node, parent in enumerate(parents) if parent == place - 1])
+        if found is None:
+            return path, token
+        path.append(found)
+
+
+@sv.subject("verify_tree", siblings="with-replacement", rule="sample-and-match", conventions={"pad": -1})
+def tre_matches_a_draw(p, q, parents, tokens):
+    """Draws from p at each node, once, and goes to the first child that equals it; q is not read, so how the children were drawn does not matter."""
+
+    def visit(place, below):
+        drawn = torch.multinomial(p[place], 1)[0]
+        return next((node for node in below if tokens[node] == drawn), None), int(drawn)
+
+    return down(p, parents.tolist(), visit)
+
+
+@sv.subject("verify_tree", siblings="without-replacement", rule="standard", seed="generator")
+def tre_weights_never_normalised(p, q, parents, tokens, generator):
+    """Recursive rejection on weights: what is left of p and of q is compared by cross multiplication, and nothing is divided."""
+
+    def visit(place, below):
+        left, drawn = p[place], q[place].clone()
+        for node in below:
+            x = tokens[node]
+            if torch.rand((), generator=generator) * drawn[x] * left.sum() < left[x] * drawn.sum():
+                return node, None
+            rest = (left * drawn.sum() - drawn * left.sum()).clamp(min=0)
+            left = rest if rest.sum() > 0 else left
+            drawn[x] = 0
+        return None, int(torch.multinomial(left, 1, generator=generator))
+
+    return down(p, parents.tolist(), visit)
+
+
+@sv.subject("verify_tree", siblings="deterministic", rule="standard", arrays="list", conventions={"order": "depth-first"})
+def tre_one_uniform_for_all_siblings(p, q, parents, tokens):
+    """Lists and one number of `random` at each place: it falls on a child, in their order, or on what is left of the row behind them."""
+
+    def visit(place, below):
+        u, row = random.random() * sum(p[place]), list(p[place])
+        for node in below:
+            weight, row[tokens[node]] = row[tokens[node]], 0.0
+            if u < weight:
+                return node, None
+            u -= weight
+        return None, next((token for token, weight in enumerate(itertools.accumulate(row)) if u < weight), p[place].index(max(p[place])))
+
+    return down(p, parents, visit)
+
+
+@sv.subject("verify_tree", siblings="with-replacement", rule="standard", arrays="numpy", dtypes=("float64", "float32"), conventions={"pad": -1})
+def tre_numpy_recursive(p, q, parents, tokens):
+    """numpy's own generator; a child is refused by a comparison of uniforms made ahead, one for each node."""
+    coins = np.random.random(len(tokens) + 1)
+
+    def visit(place, below):
+        left = p[place].astype(np.float64)
+        for node in below:
+            if tokens[node] < 0:
+                continue
+            if coins[node] * q[place, tokens[node]] < left[tokens[node]]:
+                return node, None
+            rest = np.maximum(left - q[place], 0)
+            left = rest / rest.sum() if rest.sum() > 0 else left
+        return None, np.random.choice(len(left), p=left / left.sum())
+
+    return down(p, parents.tolist(), visit)
