@@ -1,5 +1,6 @@
 """The reference as specverify's subjects: it is audited like anybody's code."""
 
+import functools
 import itertools
 import tempfile
 
@@ -8,7 +9,20 @@ import torch
 import specref
 import specverify as sv
 from specref.rest import Rest, build
-from specref.rules import Block, DeterministicDraft, Greedy, SampleAndMatch, Standard
+from specref.rules import (
+    Block,
+    DeterministicChildren,
+    DeterministicDraft,
+    Greedy,
+    GreedyTree,
+    KSequential,
+    RecursiveRejection,
+    SampleAndMatch,
+    Standard,
+    TrieSampleAndMatch,
+)
+from specref.tree_verification import verify_tree
+from specref.trees import NONE, Tree, Trees, pack
 from specref.warp import GREEDY
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
@@ -54,3 +68,44 @@ def retriever(corpus, context, n_min, n_max, m, budget):
     vocabulary = 1 + max(itertools.chain(context, *corpus))
     with tempfile.TemporaryDirectory() as folder, build(folder, corpus, vocabulary) as store:
         return Rest(store, n_max, n_min, m, budget).retrieve(context).prefixes
+
+
+@sv.subject("tree_buffers")
+def tree_buffers(paths):
+    tree = Tree.from_paths(paths)
+    return tree.mask(), tree.positions(1), tree.retrieve(), tree.tokens
+
+
+def in_company(parents, tokens) -> Trees:
+    """The nodes; where there are slots without one, beside a chain as long as all slots, so that the reference's own padding takes their place."""
+    held, slots = int((tokens != NONE).sum()), len(tokens)
+    tree = Tree(tuple(tokens.tolist()[:held]), tuple(parents.tolist()[:held]))
+    return pack([tree, Tree((0,) * slots, tuple(range(NONE, slots - 1)))] if held < slots else [tree])
+
+
+def accepted(verdict):
+    """Of the first tree: its path, and the token after it."""
+    return verdict.path[0], verdict.tokens[0, verdict.accepted[0]]
+
+
+def tree_step(rule, p, q, parents, tokens, generator):
+    trees = in_company(parents, tokens)
+    p, q = (rows if rows is None else rows.expand(len(trees.sizes), *rows.shape) for rows in (p, q))
+    return accepted(verify_tree(rule, p, q, trees, generator))
+
+
+@sv.subject("verify_tree_greedy", dtypes=DTYPES, conventions={"pad": NONE})
+def greedy_tree(logits, parents, tokens):
+    return tree_step(GreedyTree(), GREEDY(logits), None, parents, tokens, torch.Generator())
+
+
+for called, rule, siblings, declared in (
+    ("with_replacement", RecursiveRejection(replacement=True), "with-replacement", "standard"),
+    ("without_replacement", RecursiveRejection(replacement=False), "without-replacement", "standard"),
+    ("k_sequential", KSequential(), "with-replacement", None),
+    ("deterministic_children", DeterministicChildren(), "deterministic", "standard"),
+    ("trie_sample_and_match", TrieSampleAndMatch(), "deterministic", "sample-and-match"),
+):
+    sv.subject("verify_tree", name=called, siblings=siblings, rule=declared, dtypes=DTYPES, seed="generator", refuses=True, conventions={"pad": NONE})(
+        functools.partial(tree_step, rule)
+    )

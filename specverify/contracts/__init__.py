@@ -13,9 +13,12 @@ from specverify.contracts import (
     retriever,
     sample,
     seeding,
+    tree_buffers,
     verify_chain,
     verify_chain_greedy,
     verify_deterministic_draft,
+    verify_tree,
+    verify_tree_greedy,
     warp,
 )
 from specverify.contracts.arrays import Array, array, recast
@@ -27,7 +30,8 @@ from specverify.errors import SpecverifyError, unknown
 
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
-    verify_chain, verify_chain_greedy, verify_deterministic_draft, retriever,
+    verify_chain, verify_chain_greedy, verify_deterministic_draft, retriever, tree_buffers,
+    verify_tree_greedy, verify_tree,
 )  # fmt: skip
 
 CONTRACTS: dict[str, Contract] = {module.CONTRACT.name: module.CONTRACT for module in _MODULES}

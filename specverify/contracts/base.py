@@ -88,6 +88,7 @@ class Contract:
         plausible: whether the smoke case's outcome shows that the subject understood the form of its argument.
         features: what `supports` may name.
         coins: uniform numbers that a call may take as an argument, or none.
+        outcomes: how many a case's law has before the tool's completions; none where the supports of its rows tell.
         prepare: run in the worker before a call: turns data of a case into what only lives there, such as a function.
     """
 
@@ -109,6 +110,7 @@ class Contract:
     plausible: Callable[[Outcome], bool] = field(default=lambda _outcome: True)
     features: tuple[str, ...] = ()
     coins: Coins | None = None
+    outcomes: Callable[[Case], int] | None = None
     prepare: Callable[[Case], Case] = field(default=lambda case: case)
 
     @property

@@ -16,30 +16,20 @@ from __future__ import annotations
 
 from specverify.contracts.arrays import FLOATS, Array
 from specverify.contracts.base import Case, Contract, Convention, Malformed, Parameter, check_names, kind_of, outside
+from specverify.contracts.nodes import LARGEST_ID, are_ids, is_int
 from specverify.law import Outcome
-
-LARGEST_ID = 2**31 - 1
-"""Engines hold ids as int32 or int64."""
 
 
 def _check(case: Case) -> None:
     check_names("retriever", case, ("corpus", "context", "n_min", "n_max", "m", "budget"))
     corpus = case["corpus"]
-    if not isinstance(corpus, list) or not all(map(_are_ids, corpus)):
+    if not isinstance(corpus, list) or not all(map(are_ids, corpus)):
         raise outside("retriever", f"corpus must be a list of lists of ids, 0 … {LARGEST_ID}")
-    if not _are_ids(case["context"]):
+    if not are_ids(case["context"]):
         raise outside("retriever", f"context must be a list of ids, 0 … {LARGEST_ID}")
     sizes = [case[name] for name in ("n_min", "n_max", "m", "budget")]
-    if not all(_is_int(size) and size >= 1 for size in sizes) or sizes[0] > sizes[1]:  # type: ignore[operator]
+    if not all(is_int(size) and size >= 1 for size in sizes) or sizes[0] > sizes[1]:  # type: ignore[operator]
         raise outside("retriever", "n_min, n_max, m and budget must be ints of at least 1, and n_min at most n_max")
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _are_ids(value: object) -> bool:
-    return isinstance(value, list) and all(_is_int(item) and 0 <= item <= LARGEST_ID for item in value)
 
 
 def _outcome(_case: Case, result: object) -> Outcome:
@@ -65,7 +55,7 @@ def _candidate(entry: object) -> tuple[tuple[int, ...], int | float | None]:
 
 def _ids(value: list[object] | tuple[object, ...]) -> tuple[int, ...]:
     for item in value:
-        if not _is_int(item):
+        if not is_int(item):
             raise Malformed(f"among the ids of a candidate is {kind_of(item)}")
     return tuple(value)  # type: ignore[arg-type]
 

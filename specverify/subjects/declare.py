@@ -46,6 +46,7 @@ class Declaration:
     supports: tuple[str, ...] = ()
     memory: int | None = None
     slots: int | None = None
+    siblings: str | None = None
     later: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -106,10 +107,10 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         slots: how many copies may run at once.
         memory: address space in bytes; None is 2 GB on the CPU.
         name: how reports call it; the function's name by default.
-        scratch: buffers handed over for output. This option and the four below are for contracts not in this version; they are recorded.
+        siblings: how the children of a node were drawn, of a step on trees: "with-replacement", "without-replacement", or "deterministic" (then q is None).
+        scratch: buffers handed over for output. This option and those below are for contracts not in this version; they are recorded.
         sentinel: what fills unused output slots.
         peek: of rng="counter" with seed="int": called with a seed and a position, the uniform number that the subject has there; `specverify.exact.pointwise` checks with it.
-        siblings: how the children of a tree's node were drawn.
         models: the form of models that a loop takes.
 
     Returns:
@@ -135,8 +136,9 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         "supports": _supports(contract, supports),
         "memory": memory,
         "slots": slots,
+        "siblings": _siblings(contract, siblings),
     }
-    later = {"scratch": scratch, "sentinel": sentinel, "peek": _peek(peek, rng, seed), "siblings": siblings, "models": models}
+    later = {"scratch": scratch, "sentinel": sentinel, "peek": _peek(peek, rng, seed), "models": models}
     _check_together(arrays, dtypes, seed)
 
     def declare(function: F) -> F:
@@ -179,6 +181,15 @@ def _peek(peek: object, rng: str | None, seed: str | None) -> object:
     if peek is not None and (rng != "counter" or seed != "int"):
         raise SpecverifyError("peek tells the numbers of a counter-based generator by their seed.", hint='Declare rng="counter" and seed="int" as well.')
     return peek
+
+
+def _siblings(name: str, siblings: str | None) -> str | None:
+    """The option, checked: the law of a step on trees depends on it."""
+    from specverify.contracts.verify_tree import NAME, SIBLINGS  # here, so that `import specverify` takes milliseconds
+
+    if name == NAME and siblings is None:
+        raise SpecverifyError("verify_tree needs to know how siblings were drawn.", hint=f"Declare siblings, one of {', '.join(SIBLINGS)}.")
+    return _one_of("way to draw siblings", siblings, (None, *SIBLINGS))
 
 
 def _rng(name: str, rng: str | None) -> str | None:

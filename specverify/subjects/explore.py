@@ -147,7 +147,7 @@ def _law(bound: Bound, case: Case, *, spans: int, seconds: float, probe: int, co
     from specverify.subjects.opaque import Given  # which builds on what is here
 
     case = {name: expand(value) for name, value in case.items()}
-    if (outcomes := _outcomes(case)) > WIDEST:
+    if (outcomes := (bound.contract.outcomes or _outcomes)(case)) > WIDEST:
         return {"is": "too large", "reason": f"{outcomes:,} outcomes are too many to explore"}
     once = (Given if coins else Once)(bound, case, spans)
     try:

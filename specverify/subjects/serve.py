@@ -158,7 +158,7 @@ def _introduce(declaration: Declaration, name: str, bound: dict[str, trial.Bound
         "mutates": declaration.mutates, "refuses": declaration.refuses, "conventions": dict(declaration.conventions),
         "domain": declaration.domain, "ensures": declaration.ensures is not None, "oracle": declaration.oracle is not None,
         "raises": [one if isinstance(one, str) else one.__name__ for one in declaration.raises], "supports": declaration.supports,
-        "peek": "peek" in declaration.later, "memory": declaration.memory, "slots": declaration.slots, "file": file, "line": line,
+        "peek": "peek" in declaration.later, "memory": declaration.memory, "slots": declaration.slots, "siblings": declaration.siblings, "file": file, "line": line,
     }  # fmt: skip
     problem = _misfit(me)
     if problem is None:

@@ -69,6 +69,7 @@ class Description:
     peek: bool = False
     memory: int | None = None
     slots: int | None = None
+    siblings: str | None = None
     file: str = ""
     line: int = 0
     problem: str | None = None

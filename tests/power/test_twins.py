@@ -16,6 +16,8 @@ OF_THE_PIECES = ("res_", "wrp_temperature_last", "flt_", "sed_")
 """Starts of names: a share of the twins of the pieces that is quick."""
 RETRIEVERS = ("rtr_longest_paths", "rtr_capped", "rtr_ties_drawn_once")
 """A convention each, and ties in an order of their own."""
+TREES = ("trb_row_for_each_path", "trg_any_of_equal_argmaxes")
+"""Rows for paths that begin another, once accused; ties."""
 
 
 def judged(folder: Path, *arguments: str) -> str:
@@ -32,6 +34,7 @@ def judged(folder: Path, *arguments: str) -> str:
         "0",
         "--ignore=pieces",
         "--ignore=retrievers",
+        "--ignore=trees",
         "--specverify-scope",
         "none",
         *arguments,
@@ -54,6 +57,15 @@ def test_some_twins_of_the_pieces_are_not_accused() -> None:
 
 def test_some_retrievers_are_not_accused() -> None:
     assert judged(TWINS / "retrievers", "-k", " or ".join(RETRIEVERS)).count(" ok") == len(RETRIEVERS)
+
+
+def test_some_trees_are_not_accused() -> None:
+    assert judged(TWINS / "trees", "-k", " or ".join(TREES)).count(" ok") == len(TREES)
+
+
+@pytest.mark.slow
+def test_no_tree_is_accused() -> None:
+    assert judged(TWINS / "trees").count(" ok") >= 13
 
 
 @pytest.mark.slow

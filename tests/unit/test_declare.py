@@ -19,6 +19,8 @@ BAD = [
     ({"seed": "int", "peek": max}, "by their seed"),
     ({"rng": "counter", "peek": max}, "by their seed"),
     ({"conventions": {"epsilon": 1}}, "convention of sample"),
+    ({"contract": "verify_tree"}, "needs to know how siblings were drawn"),
+    ({"contract": "verify_tree", "siblings": "with replacement"}, "Did you mean|way to draw siblings"),
     ({"contract": "pad_path", "conventions": {"overlong": "raise"}}, "value of overlong 'raise'"),
     ({"contract": "positive_part", "conventions": {"eps": "small"}}, "takes a number"),
     ({"arrays": "numpy", "dtypes": ("bfloat16",)}, "numpy has no bfloat16"),
