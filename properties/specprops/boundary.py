@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from specprops.health import amounts
 from specprops.trial import Trial
 from specprops.violation import Row, Violation
 from specverify.contracts import Case
@@ -33,7 +32,6 @@ def at_the_bounds(trial: Trial, case: Case, wrong: Wrong, tokens: Callable[[Outc
     one uniform number at a time is put at a bound, and all others are drawn. What goes wrong at a bound alone is a grid effect, as the property
     declares; what goes wrong a mass of GRID away too, or with numbers of half precision, is a finding.
     """
-    amounts(trial, case)
     known = trial.impossible(case, lambda outcome: wrong(tokens(outcome)))
     if known is not None:
         _explored(*known)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from specverify.audit.records import Sign
-from specverify.contracts import Case, array_of, digest
+from specverify.contracts import Case, array_of
 from specverify.faults.laws import rows_of
 from specverify.faults.steps import Rows, ratio
 from specverify.law import Outcome
@@ -27,8 +27,6 @@ LEAST = 1e-300
 CALLS = 40
 """Of one look; 40 results that are equal by chance, where the likeliest has a probability of OPEN, are 1e-12."""
 OPEN = 0.5
-NOWHERE = (0.0, -1)
-"""Put in no place: uniform numbers are counted alone."""
 
 
 class Health:
@@ -38,8 +36,6 @@ class Health:
         self._contract = contract
         self._seen: dict[str, bool] = {}
         self._log_chance: dict[str, float] = {}
-        self.counted = False
-        self._amounts: dict[tuple[str, Outcome], int] = {}
 
     @property
     def signs(self) -> tuple[Sign, ...]:
@@ -80,12 +76,6 @@ class Health:
             again = max(0.0, sum(weights.values()) - 1)
             self.note("variety", seen=len(weights) > 1, log_chance=again * _log(largest(*rows, draft)))
 
-    def amount(self, case: Case, reply: Value) -> None:
-        """How many uniform numbers a call drew: where case and result are the same, so is this; none at all are no sign, since numbers may be drawn ahead."""
-        if reply.uniforms:
-            drew = self._amounts.setdefault((digest(case), reply.outcome), reply.uniforms)
-            self.note("amount", seen=drew != reply.uniforms)
-
 
 def seeds(trial: Trial, case: Case) -> None:
     """Calls with one seed while global generators differ, each beside one with another seed while they are the same; once, on the first case that is open enough."""
@@ -97,15 +87,6 @@ def seeds(trial: Trial, case: Case) -> None:
         same, other = (trial.call(case, stage=f"state/{number}", seed=seed) for seed in ("call", f"seed/{number}"))
         trial.health.note("seed", seen=other != same, log_chance=_log(largest(*rows, draft)))
         trial.health.note("unseeded", seen=same != first)
-
-
-def amounts(trial: Trial, case: Case) -> None:
-    """Calls whose uniform numbers are counted; once."""
-    for number in range(0 if trial.health.counted else CALLS):
-        reply = trial.call(case, stage=f"amount/{number}", put=NOWHERE)
-        if isinstance(reply, Value):
-            trial.health.amount(case, reply)
-    trial.health.counted = True
 
 
 def largest(p: Rows, q: Rows, draft: tuple[int, ...]) -> float:

@@ -64,7 +64,7 @@ class Trial:
         """One seeded call; `seed` is the stage of the seed that is handed over, if another. The end of the process is a violation, silence ends the search."""
         key, other = self._key(case, stage), self._key(case, seed) if seed is not None else None
         self.draws += 1
-        self.injected |= put is not None and put[1] >= 0
+        self.injected |= put is not None
         return self._answered(self._bench.subject.call(case, key=key, seed=other, put=put, watch=watch, judge=judge))
 
     def _key(self, case: Case, stage: str) -> int:

@@ -30,9 +30,8 @@ KINDS = {
     "variety": Kind(True, "equal arguments always give it the same result: it draws no randomness, or sets its own seed"),
     "seed": Kind(True, "another seed never changes its result: it ignores its seed"),
     "unseeded": Kind(False, "with one seed its result still depends on the state of global generators: its seed does not decide alone"),
-    "amount": Kind(False, "on one case with one result it draws now more, now fewer uniform numbers"),
 }
-"""By name, as in `Sign.kind`."""
+"""By name, as in `Sign.kind`. That one result takes now more, now fewer draws is none: a correct step may draw its replacement by rejection, or toss for its rule."""
 IMPLIED = {"seed": "variety"}
 """What is said no more where the other was."""
 

@@ -28,7 +28,7 @@ def drawn(contract: Contract, case: Case, rng: random.Random) -> list[float]:
 def put(numbers: list[float], case: Case, value: float, place: int) -> tuple[int, str]:
     """Put a value in the place of one of them, 1 as the greatest below it; how many there are, and the dtype of the one that was put ("" if none was)."""
     dtype = dtype_of(case)
-    if not 0 <= place < len(numbers):
+    if place >= len(numbers):
         return len(numbers), ""
     numbers[place] = min(value, BELOW_ONE[dtype])
     return len(numbers), dtype
