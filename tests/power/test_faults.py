@@ -24,9 +24,13 @@ QUICK = {
 """Of contracts with many faults: of a verify step one for each way to be found (those of the grid have a test of their own), of a retriever those of the released code, of the others some; all: -m slow, or `python -m benchmarks.faults`."""
 
 
-@pytest.mark.parametrize("contract", CONTRACTS)
-def test_every_planted_fault_is_found(audit: Callable, contract: str) -> None:
-    _all_found(audit, [fault for fault in FAULTS.values() if fault.contract == contract and fault.name in QUICK.get(contract, FAULTS)])
+TREES = ("tree_buffers", "verify_tree_greedy", "verify_tree")
+"""Contracts that share one audit, which takes seconds to start."""
+
+
+@pytest.mark.parametrize("contracts", [*((contract,) for contract in CONTRACTS if contract not in TREES), TREES], ids=" ".join)
+def test_every_planted_fault_is_found(audit: Callable, contracts: tuple[str, ...]) -> None:
+    _all_found(audit, [fault for fault in FAULTS.values() if fault.contract in contracts and fault.name in QUICK.get(fault.contract, FAULTS)])
 
 
 @pytest.mark.slow
