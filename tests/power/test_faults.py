@@ -29,9 +29,13 @@ QUICK = {
 """Of contracts with several faults those that are hardest to find, of a retriever those of the released code, since a process with torch takes seconds; all: -m slow, or `specverify selftest`."""
 
 
-@pytest.mark.parametrize("contract", CONTRACTS)
-def test_every_planted_fault_is_found(audit: Callable, contract: str) -> None:
-    _all_found(audit, [fault for fault in FAULTS.values() if fault.contract == contract and fault.name in QUICK.get(contract, FAULTS)])
+TREES = ("tree_buffers", "verify_tree_greedy", "verify_tree")
+"""Contracts that share one audit, which takes seconds to start."""
+
+
+@pytest.mark.parametrize("contracts", [*((contract,) for contract in CONTRACTS if contract not in TREES), TREES], ids=" ".join)
+def test_every_planted_fault_is_found(audit: Callable, contracts: tuple[str, ...]) -> None:
+    _all_found(audit, [fault for fault in FAULTS.values() if fault.contract in contracts and fault.name in QUICK.get(fault.contract, FAULTS)])
 
 
 @pytest.mark.slow
