@@ -15,7 +15,6 @@ from specref.rules import (
     DeterministicDraft,
     Greedy,
     GreedyTree,
-    KSequential,
     RecursiveRejection,
     SampleAndMatch,
     Standard,
@@ -102,7 +101,6 @@ def greedy_tree(logits, parents, tokens):
 for called, rule, siblings, declared in (
     ("with_replacement", RecursiveRejection(replacement=True), "with-replacement", "standard"),
     ("without_replacement", RecursiveRejection(replacement=False), "without-replacement", "standard"),
-    ("k_sequential", KSequential(), "with-replacement", None),
     ("deterministic_children", DeterministicChildren(), "deterministic", "standard"),
     ("trie_sample_and_match", TrieSampleAndMatch(), "deterministic", "sample-and-match"),
 ):
