@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specverify.contracts import Array, Case, Malformed, array_of, expand
+from specverify.contracts import Case, array_of, expand
 from specverify.contracts.arrays import EPS
-from specverify.law import Outcome, freeze
+from specverify.law import Outcome
 from specverify.subjects import adapt
+from specverify.subjects.trial import as_outcome, guarded
 
 if TYPE_CHECKING:
     from specverify.exact.decisions import Decision
@@ -23,13 +24,8 @@ def decisions(bound: Bound, case: Case) -> dict[str, object]:
     fresh = adapt.copier(bound.settle().arguments(case))
 
     def call(seed: int) -> Outcome:
-        try:
-            found = bound.outcome(case, adapt.plain(bound.declaration.function(*fresh(), seed=seed)))
-        except Malformed as error:
-            return ("malformed", str(error))
-        except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  whatever it raises is an outcome
-            return ("raised", type(error).__name__)
-        return found if isinstance(found, Array) else freeze(found)
+        reply, _ = guarded(bound, case, lambda: bound.declaration.function(*fresh(), seed=seed))
+        return as_outcome(reply, {})
 
     seen = pointwise(call, bound.declaration.later["peek"], _first(case), positions=2 * p.shape[0], eps=EPS[p.dtype])  # type: ignore[arg-type]
     left = seen.law.open_mass if seen.law is not None else 1.0

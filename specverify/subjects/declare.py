@@ -96,6 +96,7 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         seed: None (draws from the global generators), "int" (takes `seed=`) or "generator" (takes `generator=`).
         rng: "coins" where it takes its uniform numbers as `coins=`, a one-dimensional array of the rows' dtype (single precision for half); the contract says how
             many. The other words of the page on contracts ("generator", "generators", "counter", "global") are recorded.
+        peek: of rng="counter" with seed="int": called with a seed and a position, the uniform number that the subject has there; each decision of a step is checked by it.
         mutates: arguments that it may write into.
         refuses: whether invalid input raises.
         conventions: what the contract leaves free, by the keys that it lists.
@@ -110,7 +111,6 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         siblings: how the children of a node were drawn, of a step on trees: "with-replacement", "without-replacement", or "deterministic" (then q is None).
         scratch: buffers handed over for output. This option and those below are for contracts not in this version; they are recorded.
         sentinel: what fills unused output slots.
-        peek: of rng="counter" with seed="int": called with a seed and a position, the uniform number that the subject has there; `specverify.exact.pointwise` checks with it.
         models: the form of models that a loop takes.
 
     Returns:

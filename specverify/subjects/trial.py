@@ -101,7 +101,7 @@ def call(
     options = bound.options(random.Random(handed), bound.generator(handed), given)
     none: Callable[[], tuple[int, str]] = lambda: placed  # noqa: E731
     with put_uniform(*put) if put and given is None else nullcontext(none) as told:
-        reply, result = _guarded(bound, case, lambda: bound.declaration.function(*values, **options))
+        reply, result = guarded(bound, case, lambda: bound.declaration.function(*values, **options))
         reply["uniforms"], reply["put"] = told()
     if watch:
         names = [parameter.name for parameter in bound.contract.parameters]
@@ -112,7 +112,7 @@ def call(
     return reply
 
 
-def _guarded(bound: Bound, case: Case, function: Callable[[], object]) -> tuple[dict[str, object], object]:
+def guarded(bound: Bound, case: Case, function: Callable[[], object]) -> tuple[dict[str, object], object]:
     """Run, and turn whatever happens into a reply; the raw result comes second."""
     try:
         result = function()
@@ -173,13 +173,14 @@ def _drawer(bound: Bound, case: Case, ours: random.Random, generator: Any) -> Ca
         for name, value in drawn.items():
             values[slots[name]] = adapt.into(bound.declaration.arrays, value, bound.device)
         options = bound.options(ours, generator, bound.coins(case, ours)[0])
-        reply, _ = _guarded(bound, case, lambda: bound.declaration.function(*values, **options))
-        return stream.finish(pick, drawn, _as_outcome(reply, examples))
+        reply, _ = guarded(bound, case, lambda: bound.declaration.function(*values, **options))
+        return stream.finish(pick, drawn, as_outcome(reply, examples))
 
     return draw
 
 
-def _as_outcome(reply: Mapping[str, object], examples: dict[str, object]) -> Outcome:
+def as_outcome(reply: Mapping[str, object], examples: dict[str, object]) -> Outcome:
+    """A reply as an outcome; the first example of each exception is kept."""
     match reply:
         case {"is": "value", "value": Array() as value}:
             return value
