@@ -7,10 +7,10 @@ from pathlib import Path
 
 from specverify.errors import SpecverifyError, unknown
 from specverify.faults import fault, not_bug, not_bugs
-from specverify.subjects.source import Source, from_dotted, from_path
+from specverify.subjects.source import Source, from_dotted, from_path, from_program
 
 GALLERY = Path(__file__).resolve().parent.parent / "gallery"
-KINDS = ("py", "fault", "not-bug", "gallery")
+KINDS = ("py", "exec", "fault", "not-bug", "gallery")
 
 
 def gallery() -> list[str]:
@@ -32,6 +32,8 @@ def source(text: str, python: str | None = None) -> Source:
         )
     if kind == "py" and colon:
         return from_dotted(text, interpreter)
+    if kind == "exec" and colon:
+        return from_program(text, interpreter)
     if kind == "fault" and colon:
         return Source(text, interpreter, module=fault(rest).module, only=rest)
     if kind == "not-bug" and colon:

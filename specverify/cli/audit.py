@@ -15,7 +15,7 @@ from specverify.cli.console import Console
 from specverify.errors import SpecverifyError, unknown
 from specverify.report.html import write_html
 
-SUBJECT_HELP = "A checkout or file, py:MODULE:NAME@CONTRACT, fault:NAME, not-bug:NAME or gallery:NAME."
+SUBJECT_HELP = "A checkout or file, py:MODULE:NAME@CONTRACT, exec:PROGRAM, fault:NAME, not-bug:NAME or gallery:NAME."
 PAGE = "index.html"
 
 

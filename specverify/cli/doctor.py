@@ -61,7 +61,8 @@ def _loaded(subject: str, python: str | None) -> list[str]:
         raise typer.Exit(UNLOADABLE) from None
     finally:
         pool.close()
-    return [f"{subject} loads in Python {versions.pop('python')} with {_pairs(versions)}", *lines]
+    python = versions.pop("python", None)
+    return [f"{subject} loads{f' in Python {python}' if python else ''} with {_pairs(versions)}", *lines]
 
 
 def _randomness(one: Description, worker: Served) -> str:
@@ -71,7 +72,9 @@ def _randomness(one: Description, worker: Served) -> str:
     subject = Subject(one.name, one, worker)
     case = {name: recast(value, one.dtypes[0]) for name, value in subject.contract.smoke.items() if not (name == "draft" and "q" in subject.contract.smoke)}
     (found,) = subject.laws([case])
-    return "\n    its laws are explored exactly" if isinstance(found, Explored) else f"\n    its laws are sampled: {found.reason}"
+    if not isinstance(found, Explored):
+        return f"\n    its laws are sampled: {found.reason}"
+    return "\n    its laws are explored exactly" if found.law.kind != "near-exact" else f"\n    its laws are computed from coins, near-exact: {found.above}"
 
 
 def _line(one: Description) -> str:

@@ -18,6 +18,14 @@ DEEPEST = 32
 LONGEST_MESSAGE = 500
 
 
+class Elsewhere(Exception):
+    """An exception of a program, as its reply tells it."""
+
+    def __init__(self, reply: Mapping[str, object]) -> None:
+        super().__init__(reply["type"])
+        self.reply = {"is": "raised", **{name: str(reply.get(name, ""))[:LONGEST_MESSAGE] for name in ("type", "message", "where")}}
+
+
 def arguments(contract: Contract, declaration: Declaration, case: Mapping[str, object], *, lifted: bool, device: str) -> list[Any]:
     """The case's values in the subject's world, in the contract's order; `lifted` makes one row (V,) a batch (1, V)."""
     values = []
@@ -35,6 +43,8 @@ def into(kind: str, value: object, device: str = "cpu") -> Any:
         return [into(kind, item, device) for item in value]
     if not isinstance(value, Array):
         return deepcopy(value)
+    if kind == "plain":
+        return value
     if kind == "list":
         return value.nested()
     if kind == "numpy":
@@ -60,7 +70,7 @@ def plain(value: Any, depth: int = 0) -> object:
 
     A mapping is a list of [key, value] pairs, in the order of the keys' text: equal mappings read alike.
     """
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if value is None or isinstance(value, (bool, int, float, str, Array)):
         return value
     if depth > DEEPEST:
         return Opaque("<nested too deep>")
@@ -79,6 +89,8 @@ def plain(value: Any, depth: int = 0) -> object:
 
 def raised(error: BaseException) -> dict[str, object]:
     """An exception as data: type, first line of its message, and the innermost line of code."""
+    if isinstance(error, Elsewhere):
+        return dict(error.reply)
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     try:

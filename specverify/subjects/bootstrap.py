@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.abc
 import importlib.util
 import os
+import signal
 import sys
 import threading
 import time
@@ -30,9 +31,11 @@ class OnlySpecverify(importlib.abc.MetaPathFinder):
 
 
 def end_with_parent(parent: int) -> None:
-    """End this process once its parent is gone, however busy the subject is."""
+    """End this process once its parent is gone, however busy the subject is; a worker, which leads a group, takes along what it started."""
     while os.getppid() == parent:
         time.sleep(1)
+    if os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(0)
 
 

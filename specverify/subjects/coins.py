@@ -38,5 +38,7 @@ def given(kind: str, case: Case, numbers: Sequence[float], device: str, *, behin
     """As the subject's kind of array; code that reads on behind it meets `behind`."""
     if kind == "list":
         return list(numbers)
+    if kind == "plain":
+        return array(dtype_of(case), (len(numbers),), numbers)
     longer = [*numbers, *[behind] * BEHIND]
     return adapt.into(kind, array(dtype_of(case), (len(longer),), longer), device)[: len(numbers)]

@@ -36,7 +36,9 @@ KEY = 20_261_130
 def laws(bound: Bound, cases: list[Case], **options: Any) -> dict[str, object]:
     """The laws of several cases, each {"is": "law", …}, or {"is": "not exact" | "hidden" | "too large", "reason": …}; none if the copy ended."""
     coins = bound.declaration.rng == "coins"
-    if not _torch() and not coins:
+    if bound.unfollowed and not coins:
+        return {"laws": [_not(bound.unfollowed)] * len(cases)}
+    if not bound.unfollowed and not _torch() and not coins:
         return {"laws": [_not("its Python has no torch")] * len(cases)}
     bound.settle()
     if "torch" in sys.modules:
@@ -54,7 +56,7 @@ def _one(bound: Bound, request: dict[str, object]) -> dict[str, object]:
     """One law: explored, or else computed from coins where the subject takes them. What is not followed once is not tried again then."""
     coins = bound.declaration.rng == "coins"
     needed = {"torch", "numpy"} if bound.declaration.arrays != "torch" else {"torch"}
-    if coins and needed - sys.modules.keys():
+    if coins and not bound.unfollowed and needed - sys.modules.keys():
         bound.unfollowed = f"its Python has no {' and no '.join(sorted(needed - sys.modules.keys()))}"
     if not bound.unfollowed:
         told = _copy_of(bound).ask(request)

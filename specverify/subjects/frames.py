@@ -21,6 +21,10 @@ class BrokenPipe(Exception):
     """The stream ended inside or before a frame, or holds no frame."""
 
 
+class Ended(BrokenPipe):
+    """The stream ended inside or before a frame."""
+
+
 def write_frame(stream: BinaryIO, message: object) -> None:
     """Write one message; Arrays and Families may stand anywhere in it."""
     blobs: list[bytes] = []
@@ -47,7 +51,7 @@ def _exactly(stream: BinaryIO, size: int) -> bytes:
     while size:
         part = stream.read(size)
         if not part:
-            raise BrokenPipe("the stream ended")
+            raise Ended("the stream ended")
         parts.append(part)
         size -= len(part)
     return b"".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from specverify.errors import accepted
+from specverify.errors import SpecverifyError, accepted
 from specverify.subjects.serve import answer
 from specverify.subjects.source import Source
 from specverify.subjects.trial import Bound
@@ -21,6 +21,8 @@ class InProcess:
 
     def describe(self) -> dict[str, Any]:
         """Load the source into this process and return its descriptions."""
+        if self.source.command:
+            raise SpecverifyError("A program has a process of its own.", hint="Leave --in-process out; attach its debugger to the process.")
         described = answer({"do": "describe", "source": self.source.message()}, self._bound)
         return accepted(described)
 

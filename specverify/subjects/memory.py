@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 MAPPED = Path("/proc/self/statm")
 
 
-def mapped() -> int:
-    """Bytes of this process's address space."""
-    return int(MAPPED.read_text().split()[0]) * resource.getpagesize()
+def mapped(process: int | None = None) -> int:
+    """Bytes of the address space of a process, this one by default."""
+    told = MAPPED if process is None else Path(f"/proc/{process}/statm")
+    return int(told.read_text().split()[0]) * resource.getpagesize()
 
 
-def limit_memory(size: int, *, asked: bool) -> None:
-    """Limit the address space to `size` bytes beyond what is mapped now; where the system does not tell, or none is asked for, there is no limit."""
+def limit_memory(size: int, *, asked: bool, others: Collection[int] = ()) -> None:
+    """Limit the address space to `size` bytes beyond what is mapped now, of other processes too; where the system does not tell, or none is asked for, there is no limit."""
     if not asked or not MAPPED.exists():
         return
-    _set(mapped() + size)
+    for process in (None, *others):
+        _set(mapped(process) + size, process)
 
 
-def _set(wanted: int) -> None:
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+def _set(wanted: int, process: int | None = None) -> None:
+    _, hard = resource.prlimit(process or 0, resource.RLIMIT_AS)
+    resource.prlimit(process or 0, resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO
 
 from specverify.contracts import Array, contract, fitted
 from specverify.errors import SpecverifyError, Unloadable
-from specverify.subjects import adapt, batched, decide, explore, trial
+from specverify.subjects import adapt, batched, decide, explore, program, trial
 from specverify.subjects.declare import DECLARED, Declaration, location, subject
 from specverify.subjects.frames import BrokenPipe, read_frame, write_frame
 from specverify.subjects.memory import limit_memory
@@ -50,8 +50,9 @@ def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[st
             case {"do": "describe", "source": source}:
                 described = describe(source, bound)
                 _load_arrays(bound)
-                limit_memory(max([request.get("memory", 0), *(one.declaration.memory or 0 for one in bound.values())]), asked=bool(request.get("memory")))
-                return {"subjects": described, "versions": versions()}
+                most = max([request.get("memory", 0), *(one.declaration.memory or 0 for one in bound.values())])
+                limit_memory(most, asked=bool(request.get("memory")), others=program.processes())
+                return {"subjects": described, "versions": program.versions() or versions()}
             case {"do": "call", "subject": name, "cases": cases}:
                 return {"replies": [_call(bound[name], case) for case in cases]}
             case {"do": "sample", "subject": name, "case": case, "keep": keep, **rest}:
@@ -75,7 +76,7 @@ def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[st
 def _load_arrays(bound: Mapping[str, trial.Bound]) -> None:
     """What the arguments will be made of, before the memory is limited: a CUDA build of torch alone maps more than the limit."""
     takers = [one for one in bound.values() if any(isinstance(value, Array) for value in one.contract.smoke.values())]
-    for name in {one.declaration.arrays for one in takers} - {"list"}:
+    for name in {one.declaration.arrays for one in takers} - {"list", program.ARRAYS}:
         with contextlib.suppress(ImportError):  # the first call will say so
             importlib.import_module(name)
 
@@ -119,6 +120,9 @@ def _load(source: Mapping[str, Any]) -> None:
     """Run the file, or import the module and bind its attribute; either declares subjects as a side effect."""
     for folder in reversed(source.get("folders", [])):
         sys.path.insert(0, folder)
+    if "command" in source:
+        program.load(source["shown"], source["command"])
+        return
     if "file" in source:
         os.chdir(Path(source["file"]).parent)
         _run_file(source["file"])
@@ -150,7 +154,7 @@ def _attribute(module: ModuleType, dotted: str) -> Any:
 
 def _introduce(declaration: Declaration, name: str, bound: dict[str, trial.Bound]) -> dict[str, object]:
     told = fitted(contract(declaration.contract), declaration.domain)
-    me = trial.Bound(declaration, told)
+    me = trial.Bound(declaration, told, unfollowed=program.UNFOLLOWED if declaration.arrays == program.ARRAYS else "")
     file, line = location(declaration.function)
     description: dict[str, object] = {
         "name": name, "contract": told.name, "claim": declaration.claim, "rule": declaration.rule, "arrays": declaration.arrays,

@@ -17,6 +17,8 @@ BAD = [
     ("py:module:f@verify_chian", "Did you mean 'verify_chain'"),
     ("falt:x", "kind of subject 'falt'"),
     ("nowhere", "no file or folder"),
+    ("exec:", "names no program"),
+    ("exec:./a 'b", "names no program"),
 ]
 
 
@@ -44,4 +46,6 @@ def test_every_form(tmp_path: Path) -> None:
     assert source("py:pkg.mod:Class.step@verify_chain").attribute == "Class.step"
     assert source("fault:residual-from-p").only == "residual-from-p"
     assert source("not-bug:ties-are-cut").module == "specverify.faults.planted_not_bugs"
+    assert source("exec:./step --fast").command == (str(Path("step").resolve()), "--fast")
+    assert Path(source("exec:cat").command[0]).is_absolute()
     assert Path(source("gallery:transformers", python="/usr/bin/python3").file).name == "transformers.py"
