@@ -75,6 +75,24 @@ def tree_buffers(paths):
     return tree.mask(), tree.positions(1), tree.retrieve(), tree.tokens
 
 
+@sv.subject("build_tree")
+def build_tree(parents, selected):
+    """The reference's tree of the nodes, breadth-first, and back to the order of the slots; the context, which is no node of it, before them."""
+    chosen = selected.tolist()
+    above = [NONE if parents[node] == NONE else chosen.index(parents[node]) for node in chosen]
+    order = [NONE]
+    for node in order:
+        order += [child for child, parent in enumerate(above) if parent == node]
+    places = torch.tensor([order.index(node) for node in range(NONE, len(chosen))])
+    tree = Tree((0,) * len(chosen), tuple(order.index(above[node]) + NONE for node in order[1:]))
+    mask = torch.nn.functional.pad(tree.mask(), (1, 0, 1, 0))
+    mask[:, 0] = True
+    lists = [[order[child + 1] + 1 for child in row if child != NONE] for row in pack([tree]).children[0][places].tolist()]
+    following = dict(pair for row in lists for pair in itertools.pairwise(row))
+    positions = torch.nn.functional.pad(tree.positions(1), (1, 0))
+    return mask[places][:, places], positions[places], [row[0] if row else NONE for row in lists], [following.get(slot, NONE) for slot in range(len(places))]
+
+
 def in_company(parents, tokens) -> Trees:
     """The nodes; where there are slots without one, beside a chain as long as all slots, so that the reference's own padding takes their place."""
     held, slots = int((tokens != NONE).sum()), len(tokens)

@@ -26,12 +26,14 @@ def lines(selector: str | None) -> list[str]:
     """The text of one selector, or of everything in short."""
     if selector is None:
         return [*_contracts(), "", *_faults(), "", *_gallery(), "", "`specverify list CONTRACT` shows its parameters and properties."]
-    by_prefix = {contract.prefix: contract for contract in CONTRACTS.values()}
+    by_prefix = {one.prefix: [other for other in CONTRACTS.values() if other.prefix == one.prefix] for one in CONTRACTS.values()}
     topics = {"contracts": _contracts, "properties": _properties, "faults": _faults, "gallery": _gallery}
     if selector in topics:
         return topics[selector]()
-    if selector in CONTRACTS or selector in by_prefix:
-        return _contract(CONTRACTS.get(selector) or by_prefix[selector])
+    if selector in CONTRACTS:
+        return _contract(CONTRACTS[selector])
+    if selector in by_prefix:
+        return [line for one in by_prefix[selector] for line in (*_contract(one), "")][:-1]
     if selector in properties():
         return _property(properties()[selector])
     if selector.removeprefix("fault:") in FAULTS:

@@ -38,7 +38,6 @@ PLANNED: dict[str, Signature] = {
         _of("B", "verify_batch", "BAT", "p q draft lengths", "B rows of token ids, (n + 1,) each"),
         _of("B", "verify_packed", "PCK", "batch", "rows of token ids, one per request"),
         _of("B", "verify_tree_lcrs", "TRE", "batch", "rows of token ids, one per request"),
-        _of("C", "build_tree", "TRB", "parents selected", "mask, positions, first child, next sibling"),
         _of("D", "kv_cache", "KVC", "capacity", "an object with append, length, rollback, select, reset, rows"),
         _of("D", "prefill", "PRE", "model tokens chunks", "logits (T, V)"),
         _of("D", "recurrent_state", "REC", "", "an object with advance, rollback, state"),

@@ -23,13 +23,14 @@ QUICK = {
     "verify_chain_greedy": ("greedy-row-late",),
     "tree_buffers": ("branches-padded-with-zero",),
     "verify_tree_greedy": ("ragged-branches-read-token-0",),
+    "build_tree": (),
     "verify_tree": ("mismatch-in-a-tree-drawn-again",),
     "retriever": ("documents-joined", "longest-paths-dropped", "guess-where-nothing-is-found", "ids-in-16-bits", "first-hits-of-the-sorted"),
 }
 """Of contracts with several faults those that are hardest to find, of a retriever those of the released code, since a process with torch takes seconds; all: -m slow, or `specverify selftest`."""
 
 
-TREES = ("tree_buffers", "verify_tree_greedy", "verify_tree")
+TREES = ("tree_buffers", "verify_tree_greedy", "verify_tree", "build_tree")
 """Contracts that share one audit, which takes seconds to start."""
 
 

@@ -244,3 +244,75 @@ def tre_numpy_recursive(p, q, parents, tokens):
         return None, np.random.choice(len(left), p=left / left.sum())
 
     return down(p, parents.tolist(), visit)
+
+
+# build_tree ------------------------------------------------------------------------------------------------------------------
+
+
+@sv.subject("build_tree")
+def trb_relation_closed(parents, selected):
+    """Closes the parent relation of all candidates by a matrix power, cuts out those chosen, and reads links off it; positions stand behind a context of 1,000."""
+    n = len(parents)
+    step = torch.eye(n + 1).double()
+    step[torch.arange(1, n + 1), parents + 1] = 1
+    chosen = torch.cat([torch.zeros(1, dtype=torch.long), selected + 1])
+    mask = (step.matrix_power(n + 1) > 0)[chosen][:, chosen]
+    children = (step > 0)[chosen][:, chosen].T.clone().fill_diagonal_(False)
+    found = [row.nonzero()[:, 0].tolist() for row in children]
+    first = [row[0] if row else -1 for row in found]
+    following = {a: b for row in found for a, b in itertools.pairwise(row)}
+    return mask, 999 + mask.sum(-1), first, [following.get(slot, -1) for slot in range(len(chosen))]
+
+
+@sv.subject("build_tree", conventions={"mask": "packed", "word": 8, "bits": "high first", "end": 255, "unused": 7})
+def trb_bytes_high_first(parents, selected):
+    """128 slots in bytes, the first slot in the highest bit, as numpy packs them; lists end with 255, and unused slots hold 7: all declared. Unused rows hold noise."""
+    chosen, slots = selected.tolist(), 128
+    at = {-1: 0, **{node: slot for slot, node in enumerate(chosen, 1)}}
+    mask = np.random.default_rng(0).random((slots, slots)) < 0.5
+    positions, first, sibling = np.full(slots, 7), np.full(slots, 7), np.full(slots, 7)
+    used = len(chosen) + 1
+    mask[:used], positions[:used], first[:used], sibling[:used] = False, 0, 255, 255
+    mask[0, 0], last = True, {}
+    for slot, node in enumerate(chosen, 1):
+        parent = at[int(parents[node])]
+        mask[slot], positions[slot] = mask[parent], positions[parent] + 1
+        mask[slot, slot] = True
+        if parent in last:
+            sibling[last[parent]] = slot
+        else:
+            first[parent] = slot
+        last[parent] = slot
+    return np.packbits(mask, axis=1), positions, first, sibling
+
+
+@sv.subject("build_tree", conventions={"mask": "full", "siblings": "any"})
+def trb_last_child_first(parents, selected):
+    """Hangs each node before its siblings, so that lists run backwards, which is declared; a mask over a cache of three and floats; random numbers in unused slots."""
+    chosen, slots = selected.tolist(), len(selected) + 1 + random.randrange(4)
+    numbers = [random.randrange(-9, 99) for _ in range(3 * slots)]
+    positions, first, sibling = numbers[:slots], numbers[slots : 2 * slots], numbers[2 * slots :]
+    mask = torch.full((slots, 3 + slots), float("nan"))
+    for slot, node in enumerate([None, *chosen]):
+        parent = 0 if node is None or parents[node] < 0 else chosen.index(parents[node]) + 1
+        mask[slot] = torch.cat([torch.ones(3), torch.zeros(slots)]) if node is None else mask[parent]
+        mask[slot, 3 + slot] = 1
+        positions[slot], first[slot], sibling[slot] = (0, -1, -1) if node is None else (positions[parent] + 1, -1, first[parent])
+        if node is not None:
+            first[parent] = slot
+    return mask, positions, first, sibling
+
+
+@sv.subject("build_tree", conventions={"mask": "packed"})
+def trb_signed_words(parents, selected):
+    """Words of 64 bits as int64, so that the highest bit makes them negative."""
+    chosen = selected.tolist()
+    above = [None, *(0 if parents[node] < 0 else chosen.index(parents[node]) + 1 for node in chosen)]
+    rows, children = [1], [[] for _ in above]
+    for slot, parent in enumerate(above[1:], 1):
+        rows.append(rows[parent] | 1 << slot)
+        children[parent].append(slot)
+    words = [[(row >> 64 * w) % 2**64 for w in range(1 + len(above) // 64)] for row in rows]
+    mask = torch.tensor([[word - 2**64 * (word >> 63) for word in row] for row in words])
+    sibling = [next(iter(children[above[s]][children[above[s]].index(s) + 1 :]), -1) if s else -1 for s in range(len(above))]
+    return mask, [row.bit_count() for row in rows], [row[0] if row else -1 for row in children], sibling
