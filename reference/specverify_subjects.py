@@ -54,3 +54,15 @@ def retriever(corpus, context, n_min, n_max, m, budget):
     vocabulary = 1 + max(itertools.chain(context, *corpus))
     with tempfile.TemporaryDirectory() as folder, build(folder, corpus, vocabulary) as store:
         return Rest(store, n_max, n_min, m, budget).retrieve(context).prefixes
+
+
+@sv.subject("verify_batch", rule="standard", dtypes=DTYPES, seed="generator", supports=("undefined padding",), name="verify_batch")
+def verify_batch(p, q, draft, lengths, generator):
+    """Chains of several lengths, and one generator for all."""
+    return specref.verify(Standard(), p, q, draft, generator, lengths)
+
+
+@sv.subject("verify_batch", rule="standard", dtypes=DTYPES, rng="generators", supports=("temperature", "undefined padding"))
+def verify_batch_of_generators(p, q, draft, lengths, *, generators, temperature):
+    """A generator for each request; the rows of greedy ones are point masses."""
+    return specref.verify(Standard(), p, q, draft, generators, lengths)

@@ -13,6 +13,7 @@ from specverify.contracts import (
     retriever,
     sample,
     seeding,
+    verify_batch,
     verify_chain,
     verify_chain_greedy,
     verify_deterministic_draft,
@@ -27,7 +28,7 @@ from specverify.errors import SpecverifyError, unknown
 
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
-    verify_chain, verify_chain_greedy, verify_deterministic_draft, retriever,
+    verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, retriever,
 )  # fmt: skip
 
 CONTRACTS: dict[str, Contract] = {module.CONTRACT.name: module.CONTRACT for module in _MODULES}

@@ -16,12 +16,13 @@ QUICK = {
     "warp": ("kept-not-renormalised", "top-p-of-the-tail", "filters-in-another-order"),
     "filter_logits": ("top-k-one-short", "top-p-not-unsorted", "top-p-forgotten-with-top-k"),
     "verify_chain": ("residual-from-p", "reused-uniform", "reseeds-itself"),
+    "verify_batch": (),
     "retriever": ("documents-joined", "longest-paths-dropped", "guess-where-nothing-is-found", "ids-in-16-bits", "first-hits-of-the-sorted"),
 }
-"""Of contracts with many faults: of a verify step one for each way to be found (those of the grid have a test of their own), of a retriever those of the released code, of the others some; all: -m slow, or `python -m benchmarks.faults`."""
+"""Of contracts with many faults: of a verify step one for each way to be found (those of the grid have a test of their own), of a retriever those of the released code, of the others some, of batches those of `test_batches`; all: -m slow, or `python -m benchmarks.faults`."""
 
 
-@pytest.mark.parametrize("contract", CONTRACTS)
+@pytest.mark.parametrize("contract", [name for name in CONTRACTS if QUICK.get(name, True)])
 def test_every_planted_fault_is_found(audit: Callable, contract: str) -> None:
     _all_found(audit, [fault for fault in FAULTS.values() if fault.contract == contract and fault.name in QUICK.get(contract, FAULTS)])
 

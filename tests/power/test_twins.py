@@ -32,6 +32,7 @@ def judged(folder: Path, *arguments: str) -> str:
         "0",
         "--ignore=pieces",
         "--ignore=retrievers",
+        "--ignore=batches",
         "--specverify-scope",
         "none",
         *arguments,
@@ -54,6 +55,11 @@ def test_some_twins_of_the_pieces_are_not_accused() -> None:
 
 def test_some_retrievers_are_not_accused() -> None:
     assert judged(TWINS / "retrievers", "-k", " or ".join(RETRIEVERS)).count(" ok") == len(RETRIEVERS)
+
+
+@pytest.mark.slow
+def test_no_batch_is_accused() -> None:
+    assert judged(TWINS / "batches").count(" ok") >= 7
 
 
 @pytest.mark.slow
