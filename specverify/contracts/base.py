@@ -123,6 +123,10 @@ class Contract:
     widest: int | None = None
     keywords: Callable[[Case, Generator], dict[str, object]] = field(default=lambda _case, _rng: {})
 
+    def blank(self) -> dict[str, object]:
+        """An empty array for each argument: what stands for those that the tool draws, before it has drawn them."""
+        return {parameter.name: Array("int64", (0,), b"") for parameter in self.parameters}
+
     @property
     def signature(self) -> str:
         """Its canonical call, such as "(path, length, pad)"."""

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from specverify.contracts import Array, Case, Malformed, array, expand
+from specverify.contracts import Array, Case, Malformed, expand
 from specverify.contracts.arrays import FLOATS
 from specverify.contracts.coins import dtype_of
 from specverify.contracts.picks import every, weights
@@ -173,7 +173,7 @@ class Once:
         self.drawn: tuple[dict[str, object], ...] = ()
         self.examples: dict[str, object] = {}
         self._runs = itertools.count()  # seeds differ in every execution, so that what one decides by other means than torch shows as a hidden state
-        self._blank = {parameter.name: array("int64", (0,), ()) for parameter in bound.contract.parameters}
+        self._given = {**bound.contract.blank(), **case}
 
     def law(self, seconds: float, probe: int) -> ExactLaw:
         """Explored."""
@@ -208,7 +208,7 @@ class Once:
     def _call(self, generator: Any, seeds: random.Random) -> Any:
         drawn = self.draw()
         self.drawn = (*self.drawn, drawn)
-        values = self.bound.arguments({**self._blank, **self.case, **drawn})
+        values = self.bound.arguments({**self._given, **drawn})
         try:
             return _kept(self.bound.declaration.function(*values, **self.bound.options(seeds, generator, self.coins(), self.case)))
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  whatever it raises is an outcome

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from specverify.contracts import Array, Case, Contract, Malformed, array, expand, recast
+from specverify.contracts import Array, Case, Contract, Malformed, expand, recast
 from specverify.contracts.picks import at_random
 from specverify.law import Outcome, freeze
 from specverify.subjects import adapt, coins
@@ -174,8 +174,7 @@ def _drawer(bound: Bound, case: Case, ours: random.Random, generator: Any) -> Ca
     """One draw as a function: what does not change between draws is made once."""
     case = {name: expand(value) for name, value in case.items()}
     stream = bound.contract.stream(case)
-    blank = {parameter.name: array("int64", (0,), ()) for parameter in bound.contract.parameters}
-    fixed = adapt.copier(bound.arguments({**blank, **case}))
+    fixed = adapt.copier(bound.arguments({**bound.contract.blank(), **case}))
     pick = at_random(ours)
     slots = {parameter.name: i for i, parameter in enumerate(bound.contract.parameters)}
 
