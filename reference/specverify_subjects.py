@@ -125,3 +125,15 @@ for called, rule, siblings, declared in (
     sv.subject("verify_tree", name=called, siblings=siblings, rule=declared, dtypes=DTYPES, seed="generator", refuses=True, conventions={"pad": NONE})(
         functools.partial(tree_step, rule)
     )
+
+
+@sv.subject("verify_batch", rule="standard", dtypes=DTYPES, seed="generator", supports=("undefined padding",), name="verify_batch")
+def verify_batch(p, q, draft, lengths, generator):
+    """Chains of several lengths, and one generator for all."""
+    return specref.verify(Standard(), p, q, draft, generator, lengths)
+
+
+@sv.subject("verify_batch", rule="standard", dtypes=DTYPES, rng="generators", supports=("temperature", "undefined padding"))
+def verify_batch_of_generators(p, q, draft, lengths, *, generators, temperature):
+    """A generator for each request; the rows of greedy ones are point masses."""
+    return specref.verify(Standard(), p, q, draft, generators, lengths)

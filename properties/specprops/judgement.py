@@ -280,7 +280,7 @@ class Judgement:
             id=records.finding_id(subject.label, self.row.id, violation.kind), subject=subject.label, contract=described.contract,
             property=self.row.id, sentence=self.row.sentence, source=self.row.source, severity=severity, message=violation.message,
             case=records.arguments(found.case), table=tuple(records.Line(r.outcome, r.found, r.right) for r in violation.table),
-            evidence="pointwise" if violation.observed is None else violation.observed.evidence, smallest=not self.cut,
+            evidence=self._beyond_laws() if violation.observed is None else violation.observed.evidence, smallest=not self.cut,
             statistics=statistics(violation.observed, threshold), steps=violation.observed.steps if violation.observed else (), path=_path(violation),
             output=records.clean(subject.worker.output()[-OUTPUT_SHOWN:]), file=described.file, line=described.line,
             likely=likely(self.trial, found.case) if severity == "finding" and self.row.statistical else (),
@@ -301,7 +301,11 @@ class Judgement:
         """The weakest rung that answered."""
         if self.trial.rungs:
             return next((rung for rung in ("statistical", "near-exact") if rung in self.trial.rungs), "exact")
-        return "statistical" if self.row.statistical else "pointwise"
+        return "statistical" if self.row.statistical else self._beyond_laws()
+
+    def _beyond_laws(self) -> str:
+        """The evidence of what needs no law: two runs compared, or a value."""
+        return "pathwise" if self.row.guards in {"requests", "pathwise"} else "pointwise"
 
     def _end(self, status: str, reason: str = "") -> None:
         row, subject, together = self.row, self.bench.subject, self.trial.together

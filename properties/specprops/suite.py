@@ -82,7 +82,7 @@ def prop(  # noqa: PLR0913  a property is described in one place
         id_: permanent id; its prefix names the contract, or the two that share it, of which it is the one that the module is called by.
         sentence: the claim, for a reader.
         source: paper and section, or the page of theory.
-        guards: what a violation breaks: joint, position, support, greedy, well-formed, pathwise, bitwise, hygiene, efficiency.
+        guards: what a violation breaks: joint, position, support, greedy, well-formed, requests, pathwise, bitwise, hygiene, efficiency.
         cases: strategy of cases for a subject.
         first: small telling cases that are tried before, smallest first.
         after: ids that must hold first.

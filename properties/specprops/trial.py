@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -86,6 +86,35 @@ class Trial:
         question = Question(right, project, spans)
         self._observe(case, beside(self.subject.contract, case, question) if known else question, draws or self._bench.settings.screen)
 
+    def laws(self, case: Case, views: Sequence[tuple[Law, Callable[[Outcome], Outcome]]], *, draws: int | None = None, fresh: int | None = None) -> None:
+        """`law` for several projections of the outcome at once: one stream shows them all, and the one that looks worst is suspect.
+
+        Each of n views is flagged at n times the evidence, so that a screen of all of them is as strict as one of a single law.
+        """
+        questions = [Question(right, project, draws=fresh) for right, project in views]
+        run_key = f"{self._run_key}/{self._row.id}"
+        seen = observe.laws(self._bench.subject, case, questions, run_key=run_key, draws=draws or self._bench.settings.screen)
+        if isinstance(seen, Unobserved):
+            self._answered(seen.reply)
+            return
+        self.asked_law = True
+        self.rungs |= {one.evidence for one in seen}
+        drawn = [(one, question) for one, question in zip(seen, questions, strict=True) if isinstance(one, Observed)]
+        for one, question in zip(seen, questions, strict=True):
+            if isinstance(one, Exactly):
+                self.explored = (case, question)
+                self._weigh(question, one)
+        if drawn:
+            self._flag(*max(drawn, key=lambda pair: pair[0].log_e), math.log(len(drawn)))
+
+    def _flag(self, seen: Observed, question: Question, beyond: float) -> None:
+        """An observation that looks wrong, as seen among others."""
+        self.last = seen
+        self.draws += seen.drawn
+        _enough_memory(seen)
+        if seen.log_e >= FLAG + beyond:
+            raise statistical_violation(question, seen)
+
     def certify(self, case: Case, right: Law, keep: str, space: str, *, draws: int) -> None:
         """Draws in batches of copies, their number fixed before, must follow `right`; then they bound the law's distance from it."""
         settings = self._bench.settings
@@ -101,9 +130,9 @@ class Trial:
         distance, bound = seen.found.total_variation(right), stats.tv_upper(seen.counts, right, settings.alpha)
         self.certificate = Certificate(space, len(right.probabilities), seen.drawn, distance, bound, settings.alpha, counts)
 
-    def holds(self, case: Case, predicate: Callable[[Outcome], bool], message: str, *, draws: int = 60) -> None:
-        """No draw may violate the predicate; exceptions and malformed results violate every one."""
-        question = Question(Law({True: 1.0}), lambda outcome: True if predicate(outcome) else outcome, invariant=message)
+    def holds(self, case: Case, predicate: Callable[[Outcome], bool], message: str, *, draws: int = 60, fresh: int | None = None) -> None:
+        """No draw may violate the predicate; exceptions and malformed results violate every one. A confirmation takes `fresh` draws at most, else the run's."""
+        question = Question(Law({True: 1.0}), lambda outcome: True if predicate(outcome) else outcome, draws=fresh, invariant=message)
         self._observe(case, question, draws)
 
     def _observe(self, case: Case, question: Question, draws: int) -> None:
@@ -119,13 +148,9 @@ class Trial:
             self.explored = (case, question) if question.invariant is None else self.explored
             self._weigh(question, seen)
             return
-        self.last = seen
-        self.draws += seen.drawn
-        _enough_memory(seen)
         if seen.ratios:
             self.together.add(case, seen)
-        if seen.log_e >= FLAG:
-            raise statistical_violation(question, seen)
+        self._flag(seen, question, 0.0)
 
     def _weigh(self, question: Question, seen: Exactly) -> None:
         """An explored law: beyond rounding it is wrong; what only the bounds of a generator's range show is left to the properties that look there."""

@@ -127,7 +127,7 @@ def boundary(subject: Description) -> list[Case]:
     return cases
 
 
-def _declares(*rules: str) -> Callable[[Description], str | None]:
+def declares(*rules: str) -> Callable[[Description], str | None]:
     """The rule must be one of these; in half precision a step that normalises its rows once more may lawfully reject where p == q."""
 
     def applies(subject: Description) -> str | None:
@@ -139,14 +139,14 @@ def _declares(*rules: str) -> Callable[[Description], str | None]:
 
 
 @prop("CHN-005", "The token at the stop is not the draft token that was rejected there.", source="theory S12b", guards="joint", statistical=True,
-      after=("CHN-002",), first=first, cases=wide, limit=20, applies=_declares("standard", "block", "sample-and-match"))  # fmt: skip
+      after=("CHN-002",), first=first, cases=wide, limit=20, applies=declares("standard", "block", "sample-and-match"))  # fmt: skip
 def test_rejected_token_is_not_emitted(trial: Trial, case: Case) -> None:
     gamma = len(_rows(case, "q"))
     trial.holds(case, on_draws(lambda d: d.n == gamma or d.tokens[d.n] != d.draft[d.n]), "The rejected draft token is emitted")
 
 
 @prop("CHN-006", "The token at a rejection has more probability under the target than under the draft.", source="theory S12b", guards="joint", statistical=True,
-      after=("CHN-002",), first=first, cases=wide, limit=20, applies=_declares("standard"))  # fmt: skip
+      after=("CHN-002",), first=first, cases=wide, limit=20, applies=declares("standard"))  # fmt: skip
 def test_replacement_lies_in_the_residual(trial: Trial, case: Case) -> None:
     p, q = _rows(case, "p"), _rows(case, "q")
     slack = 2 * (len(p[0]) + 1) * EPS[array_of(case, "p").dtype]  # rows may lawfully be normalised once more: a naive sum of V terms each
@@ -158,7 +158,7 @@ def test_replacement_lies_in_the_residual(trial: Trial, case: Case) -> None:
 
 
 @prop("CHN-007", "Where p and q are equal every draft token is accepted.", source="theory S12d", guards="joint", statistical=True, after=("CHN-001",),
-      first=lambda s: [{"p": case["p"], "q": _cut(array_of(case, "p"))} for case in first(s)[:6]], cases=equal, limit=15, applies=_declares("standard", "block"))  # fmt: skip
+      first=lambda s: [{"p": case["p"], "q": _cut(array_of(case, "p"))} for case in first(s)[:6]], cases=equal, limit=15, applies=declares("standard", "block"))  # fmt: skip
 def test_equal_rows_accept(trial: Trial, case: Case) -> None:
     gamma = len(_rows(case, "q"))
     trial.holds(case, on_draws(lambda d: d.n == gamma), "A draft token is rejected though p and q are equal")
@@ -279,7 +279,7 @@ def test_same_seed(trial: Trial, case: Case) -> None:
 
 def _peeks(subject: Description) -> str | None:
     """Why decisions are not checked by the generator's numbers."""
-    return _declares("standard")(subject) if subject.peek else "it tells no numbers of a counter-based generator"
+    return declares("standard")(subject) if subject.peek else "it tells no numbers of a counter-based generator"
 
 
 def uneven(subject: Description) -> list[Case]:

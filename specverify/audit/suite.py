@@ -13,10 +13,10 @@ from specverify.errors import SpecverifyError
 
 GROUP = "specverify.properties"
 BREAKS = {
-    "lossless": {"joint", "position", "support", "greedy", "well-formed"},
-    "greedy-exact": {"greedy", "well-formed"},
-    "pathwise": {"joint", "position", "support", "greedy", "well-formed", "pathwise"},
-    "bitwise": {"joint", "position", "support", "greedy", "well-formed", "bitwise"},
+    "lossless": {"joint", "position", "support", "greedy", "well-formed", "requests"},
+    "greedy-exact": {"greedy", "well-formed", "requests"},
+    "pathwise": {"joint", "position", "support", "greedy", "well-formed", "requests", "pathwise"},
+    "bitwise": {"joint", "position", "support", "greedy", "well-formed", "requests", "bitwise"},
     "lossy": {"well-formed"},
 }
 """What each claim promises; a property that guards something else gives no finding under it."""
@@ -30,7 +30,7 @@ class Property(msgspec.Struct, frozen=True):
         contract: whose subjects it judges.
         sentence: the claim.
         source: where it is derived.
-        guards: joint, position, support, greedy, well-formed, pathwise, bitwise, hygiene or efficiency.
+        guards: joint, position, support, greedy, well-formed, requests, pathwise, bitwise, hygiene or efficiency.
         after: ids that must hold first.
         statistical: whether it takes a share of alpha.
         severity: of its violation: finding, grid or advisory.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 Case = Mapping[str, object]
 """One input: argument name to Array, Family, int, float or list of ints. Data, never objects of a subject's world."""
+
+Generator = random.Random
+"""Of the tool's own draws."""
 
 ROW_SUM_TOLERANCE = 0.02
 """Rows of our own making are rounded from exact fractions; half precision moves a sum by at most eps / 2 = 2^-8."""
@@ -74,13 +78,14 @@ class Contract:
         prefix: of the ids of its properties.
         sentence: what a subject of it does.
         parameters: in the order in which the subject is called.
+        optional: keywords that a subject is called with where it declares in `supports` that it takes them.
         returns: the result, as text with its shape.
         right: the right value or law.
         random: whether it draws.
         conventions: what it leaves free.
         equivalents: names met in the wild.
         check: refuses a case outside the domain, with SpecverifyError.
-        outcome: (case, plain result) to the canonical outcome, or Malformed.
+        outcome: (case, plain result) to the canonical outcome, or Malformed; the subject's conventions and sentinel stand in the case then.
         smoke: a lawful, dull case for a first call.
         row_parameters: the arguments that may be one row (V,), where a subject may insist on (1, V).
         stream: the tool's own draws around a call, for contracts that draw.
@@ -90,6 +95,8 @@ class Contract:
         coins: uniform numbers that a call may take as an argument, or none.
         outcomes: how many a case's law has before the tool's completions; none where the supports of its rows tell.
         prepare: run in the worker before a call: turns data of a case into what only lives there, such as a function.
+        widest: outcomes of the rows of a case up to which its law is explored, where it is not the usual number.
+        keywords: the values of all optional arguments, those that the case lacks drawn from the tool's own generator.
     """
 
     name: str
@@ -112,6 +119,13 @@ class Contract:
     coins: Coins | None = None
     outcomes: Callable[[Case], int] | None = None
     prepare: Callable[[Case], Case] = field(default=lambda case: case)
+    optional: tuple[Parameter, ...] = ()
+    widest: int | None = None
+    keywords: Callable[[Case, Generator], dict[str, object]] = field(default=lambda _case, _rng: {})
+
+    def blank(self) -> dict[str, object]:
+        """An empty array for each argument: what stands for those that the tool draws, before it has drawn them."""
+        return {parameter.name: Array("int64", (0,), b"") for parameter in self.parameters}
 
     @property
     def signature(self) -> str:

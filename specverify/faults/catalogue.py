@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from specverify.errors import unknown
-from specverify.faults import table_of_pieces, table_of_steps, table_of_trees
+from specverify.faults import table_of_batches, table_of_pieces, table_of_steps, table_of_trees
 from specverify.faults.fault import Fault
 
-FAULTS: dict[str, Fault] = {row.name: row for row in (*table_of_pieces.TABLE, *table_of_steps.TABLE, *table_of_trees.TABLE)}
+TABLES: dict[str, tuple[Fault, ...]] = {
+    "pieces": table_of_pieces.TABLE,
+    "steps": table_of_steps.TABLE,
+    "batches": table_of_batches.TABLE,
+    "trees": table_of_trees.TABLE,
+}
+"""The planted faults of each part of the catalogue."""
+
+FAULTS: dict[str, Fault] = {row.name: row for table in TABLES.values() for row in table}
 """Every planted fault, by name."""
 
 

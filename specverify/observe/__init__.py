@@ -2,7 +2,7 @@
 
 from specverify.observe.exploring import distrust, explorable, explored, foresee
 from specverify.observe.keys import stream_key
-from specverify.observe.ladder import Confirmed, Exactly, Observed, Question, Unobserved, confirm, law, sampled
+from specverify.observe.ladder import Confirmed, Exactly, Observed, Question, Unobserved, confirm, law, laws, sampled
 
 __all__ = [
     "Confirmed",
@@ -16,6 +16,7 @@ __all__ = [
     "explored",
     "foresee",
     "law",
+    "laws",
     "sampled",
     "stream_key",
 ]

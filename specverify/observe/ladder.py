@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from specverify.contracts import Case, digest
@@ -11,7 +11,7 @@ from specverify.law import Comparison, ExactLaw, Law, Outcome, Path
 from specverify.observe.exploring import explored
 from specverify.observe.keys import stream_key
 from specverify.stats import ChiSquared, Ratios, chi_squared, halves, log_e_value, log_ratios
-from specverify.subjects.replies import Died, Explored, Raised, TimedOut
+from specverify.subjects.replies import Died, Explored, Raised, Sampled, TimedOut
 from specverify.subjects.subject import Subject
 
 NO_COINS = "it declares no coins that could be handed to it"
@@ -140,6 +140,18 @@ def law(subject: Subject, case: Case, question: Question, *, run_key: str, draws
     return sampled(subject, case, question, run_key=run_key, draws=draws, steps=_steps(subject, case, question))
 
 
+def laws(subject: Subject, case: Case, questions: Sequence[Question], *, run_key: str, draws: int) -> list[Exactly | Observed] | Unobserved:
+    """`law` for several questions on one case, all of them answered by the same exploration or by one stream."""
+    found = explored(subject, case, questions[0].spans)
+    known = [_exactly(found, one) for one in questions] if isinstance(found, Explored) else []
+    if known and not any(map(_undecided, known)):
+        return [*known]
+    drawn = subject.sample(case, draws, key=stream_key(run_key, digest(case), f"{subject.label}/screen"), spans=questions[0].spans)
+    if isinstance(drawn, (Died, TimedOut)):
+        return Unobserved(drawn)
+    return [replace(_counted(drawn, one), steps=_steps(subject, case, one)) for one in questions]
+
+
 def _steps(subject: Subject, case: Case, question: Question) -> tuple[tuple[str, str], ...]:
     """The rungs that give no law of a case, each with the reason; none where one gives it."""
     found = explored(subject, case, question.spans)
@@ -220,8 +232,10 @@ def _chunks(draws: int) -> Iterator[int]:
 
 def _stream(subject: Subject, case: Case, question: Question, key: int, draws: int) -> Observed | Unobserved:
     sampled = subject.sample(case, draws, key=key, spans=question.spans, keep=question.keep)
-    if isinstance(sampled, (Died, TimedOut)):
-        return Unobserved(sampled)
+    return Unobserved(sampled) if isinstance(sampled, (Died, TimedOut)) else _counted(sampled, question)
+
+
+def _counted(sampled: Sampled, question: Question) -> Observed:
     counts: dict[Outcome, int] = {}
     for outcome, n in sampled.counts.items():
         seen = outcome if is_failure(outcome) else question.project(outcome)

@@ -39,10 +39,11 @@ LADDER = (
     Rung("well-formed", "well-formed", "Every result has the contract's form, and no call fails."),
 )
 ASKED_FOR = (
+    Rung("requests", "own seeds", "Requests with seeds of their own do not touch each other: the tokens of each are the same in every batch."),
     Rung("pathwise", "pathwise", "With the same seed, the tokens of plain decoding come out."),
     Rung("bitwise", "bitwise", "A result does not depend on the batch, to the last bit."),
 )
-"""Rungs of claims of their own: shown where a property looked at them."""
+"""Rungs of claims and declarations of their own: shown where a property looked at them."""
 IMPLIED_BY = {"position": ("joint",), "support": ("joint", "position")}
 """The joint law fixes the law of each token, and a law fixes its support: a broken rung breaks those above it."""
 WEAKER = ("exact", "near-exact", "pathwise", "pointwise", "statistical")

@@ -68,7 +68,7 @@ def _drawer(bound: Bound, case: Case, copies: Copies, key: int) -> Callable[[int
 
     def draw(rows: int) -> tuple[Any, ...]:
         if rows not in fixed:
-            fixed[rows] = adapt.copier(bound.arguments({name: _repeated(value, rows) for name, value in {**_blank(bound), **case}.items()}))
+            fixed[rows] = adapt.copier(bound.arguments({name: _repeated(value, rows) for name, value in {**bound.contract.blank(), **case}.items()}))
         values = fixed[rows]()
         drafts = [_inverse(np, sums, ours.random(rows)) for sums in copies.drafts]
         for place, parameter in enumerate(bound.contract.parameters):
@@ -80,10 +80,6 @@ def _drawer(bound: Bound, case: Case, copies: Copies, key: int) -> Callable[[int
         return (lengths - 1, *completed)
 
     return draw
-
-
-def _blank(bound: Bound) -> dict[str, Array]:
-    return {parameter.name: Array("int64", (0,), b"") for parameter in bound.contract.parameters}
 
 
 def _coins(ours: Any, bound: Bound, case: Case, rows: int) -> Any:

@@ -95,7 +95,8 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
             row's end, or these and the accepted lengths (B,).
         seed: None (draws from the global generators), "int" (takes `seed=`) or "generator" (takes `generator=`).
         rng: "coins" where it takes its uniform numbers as `coins=`, a one-dimensional array of the rows' dtype (single precision for half); the contract says how
-            many. The other words of the page on contracts ("generator", "generators", "counter", "global") are recorded.
+            many. "generators" where a batch takes `generators=`, a torch.Generator for each request. The other words of the page on contracts ("generator", "counter",
+            "global") are recorded.
         peek: of rng="counter" with seed="int": called with a seed and a position, the uniform number that the subject has there; each decision of a step is checked by it.
         mutates: arguments that it may write into.
         refuses: whether invalid input raises.
@@ -104,13 +105,14 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         ensures: of a helper: a postcondition, called with its arguments and then its result; True or None is well, False or a sentence is not.
         oracle: of a helper: returns the right result for the same arguments.
         raises: of a helper: exceptions that belong to what it promises, as types or by name.
-        supports: which of the contract's features it has; none declared is all that are there.
+        supports: which of the contract's features it has; none declared is all that are there. Of a batch: the keywords that it takes besides, such as "seeds", each (B,);
+            none if none is declared.
         slots: how many copies may run at once.
         memory: address space in bytes; None is 2 GB on the CPU.
         name: how reports call it; the function's name by default.
         siblings: how the children of a node were drawn, of a step on trees: "with-replacement", "without-replacement", or "deterministic" (then q is None).
-        scratch: buffers handed over for output. This option and those below are for contracts not in this version; they are recorded.
-        sentinel: what fills unused output slots.
+        sentinel: of a batch: what fills unused output slots; any number that is no token id if nothing is declared.
+        scratch: buffers handed over for output. This option and that below are for contracts not in this version; they are recorded.
         models: the form of models that a loop takes.
 
     Returns:
@@ -145,7 +147,7 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         if not callable(function):
             raise SpecverifyError(f"{name or function!r} is no callable.", hint="Bind a function, or a class where the contract has state.")
         called = name or getattr(function, "__name__", type(function).__name__)
-        DECLARED.append(Declaration(function, contract, called, later={k: v for k, v in later.items() if v}, **options))  # type: ignore[arg-type]
+        DECLARED.append(Declaration(function, contract, called, later={k: v for k, v in later.items() if v not in (None, ())}, **options))  # type: ignore[arg-type]
         return function
 
     return declare

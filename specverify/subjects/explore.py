@@ -15,7 +15,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from specverify.contracts import Array, Case, Malformed, array, expand
+from specverify.contracts import Array, Case, Malformed, expand
 from specverify.contracts.arrays import FLOATS
 from specverify.contracts.coins import dtype_of
 from specverify.contracts.picks import every, weights
@@ -149,7 +149,7 @@ def _law(bound: Bound, case: Case, *, spans: int, seconds: float, probe: int, co
     from specverify.subjects.opaque import Given  # which builds on what is here
 
     case = {name: expand(value) for name, value in case.items()}
-    if (outcomes := (bound.contract.outcomes or _outcomes)(case)) > WIDEST:
+    if (outcomes := (bound.contract.outcomes or _outcomes)(case)) > (bound.contract.widest or WIDEST):
         return {"is": "too large", "reason": f"{outcomes:,} outcomes are too many to explore"}
     once = (Given if coins else Once)(bound, case, spans)
     try:
@@ -163,7 +163,7 @@ def _outcomes(case: Case) -> int:
     """How many outcomes the rows of a case have together: drafts, and the tokens that follow; entries count where they are more."""
     arrays = [value for value in case.values() if isinstance(value, Array) and value.dtype in FLOATS]
     entries = sum(len(value.values) for value in arrays)
-    return entries if entries > WIDEST else math.prod(sum(x > 0 for x in row) for value in arrays for row in value.rows())
+    return entries if entries > WIDEST else math.prod(max(1, sum(x > 0 for x in row)) for value in arrays for row in value.rows())
 
 
 class Once:
@@ -175,7 +175,7 @@ class Once:
         self.drawn: tuple[dict[str, object], ...] = ()
         self.examples: dict[str, object] = {}
         self._runs = itertools.count()  # seeds differ in every execution, so that what one decides by other means than torch shows as a hidden state
-        self._blank = {parameter.name: array("int64", (0,), ()) for parameter in bound.contract.parameters}
+        self._given = {**bound.contract.blank(), **case}
 
     def law(self, seconds: float, probe: int) -> ExactLaw:
         """Explored."""
@@ -210,9 +210,9 @@ class Once:
     def _call(self, generator: Any, seeds: random.Random) -> Any:
         drawn = self.draw()
         self.drawn = (*self.drawn, drawn)
-        values = self.bound.arguments({**self._blank, **self.case, **drawn})
+        values = self.bound.arguments({**self._given, **drawn})
         try:
-            return _kept(self.bound.declaration.function(*values, **self.bound.options(seeds, generator, self.coins())))
+            return _kept(self.bound.declaration.function(*values, **self.bound.options(seeds, generator, self.coins(), self.case)))
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  whatever it raises is an outcome
             self.own(error)
             told = adapt.raised(error)
@@ -228,13 +228,13 @@ class Once:
     def outcome(self, results: list[Any]) -> Outcome:
         """What the tool drew, and the canonical outcome, of each span."""
         drawn = tuple(tuple(sorted(one.items())) for one in self.drawn)
-        return tuple(zip(drawn, map(self._canonical, results), strict=True))
+        return tuple(zip(drawn, map(self._canonical, results, self.drawn), strict=True))
 
-    def _canonical(self, result: Any) -> Outcome:
+    def _canonical(self, result: Any, drawn: Mapping[str, object]) -> Outcome:
         if isinstance(result, tuple) and len(result) == 2 and result[0] == "raised":  # noqa: PLR2004
             return result
         try:
-            value = self.bound.outcome(self.case, adapt.plain(result))
+            value = self.bound.outcome({**self.case, **drawn}, adapt.plain(result))
         except Malformed as error:
             return ("malformed", str(error))
         return value if isinstance(value, Array) else freeze(value)

@@ -23,7 +23,7 @@ PROTOCOL = 1
 ARRAYS = "plain"
 """The kind of arrays that are handed over as they stand in a case: bytes, for a frame."""
 UNFOLLOWED = "it is a program of its own, whose draws cannot be followed"
-OPTIONS = ("claim", "rule", "dtypes", "seed", "rng", "siblings", "refuses", "conventions", "supports")
+OPTIONS = ("claim", "rule", "dtypes", "seed", "rng", "siblings", "refuses", "conventions", "supports", "sentinel")
 """What a program may say of a subject beside its name and contract; the other options of `subject` are of Python's world."""
 ELSEWHERE = ("helper", "seeding", "retriever")
 """Contracts whose ranges, arguments or state are objects of Python."""
@@ -200,6 +200,8 @@ def _declared(program: Program, told: Mapping[str, Any]) -> Declaration:
     foreign = sorted(told.keys() - {"name", "contract", *OPTIONS})
     if foreign:
         raise Left(f"says {foreign[0]!r} of {name}, which is none of name, contract, {', '.join(OPTIONS)}")
+    if told.get("rng", "coins") != "coins" or told.get("seed", "int") != "int":
+        raise Left(f"says of {name} that it takes generators; a program takes coins, seeds of calls, or neither")
     if of in ELSEWHERE:
         raise SpecverifyError(f"A program cannot fill {of}.", hint=f"It takes and gives data; {', '.join(ELSEWHERE)} need objects of Python.")
     asked = Asked(program, name, tuple(one.name for one in contract(of).parameters))

@@ -178,6 +178,8 @@ def _misfit(bound: trial.Bound) -> str | None:
     except (TypeError, ValueError):
         return None  # a builtin that does not tell; the first call will
     keywords = {"int": ["seed"], "generator": ["generator"]}.get(declaration.seed or "", []) + ["coins"] * (declaration.rng == "coins")
+    keywords += [parameter.name for parameter in told.optional if parameter.name in declaration.supports]
+    keywords += ["generators"] * (declaration.rng == "generators" and bool(told.optional))
     try:
         signature.bind(*told.parameters, **dict.fromkeys(keywords))
     except TypeError as error:

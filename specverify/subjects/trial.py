@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from specverify.contracts import Array, Case, Contract, Malformed, array, expand, recast
+from specverify.contracts import Array, Case, Contract, Malformed, expand, recast
 from specverify.contracts.picks import at_random
 from specverify.law import Outcome, freeze
 from specverify.subjects import adapt, coins
@@ -56,12 +56,23 @@ class Bound:
         expanded = self.contract.prepare({name: expand(value) for name, value in case.items()})
         return adapt.arguments(self.contract, self.declaration, expanded, lifted=self.lifted, device=self.device)
 
-    def options(self, seeds: random.Random, generator: Any, coins_: Any = None) -> dict[str, Any]:
-        """The keywords that carry the seed and the coins, if the subject declares them."""
-        given = {"coins": coins_} if self.declaration.rng == "coins" else {}
+    def options(self, seeds: random.Random, generator: Any, coins_: Any = None, case: Case | None = None) -> dict[str, Any]:
+        """The keywords that carry the seed, the coins and what else the case may bring, if the subject declares them."""
+        given = {} if case is None else self._optional(case, seeds)
+        given |= {"coins": coins_} if self.declaration.rng == "coins" else {}
         if self.declaration.seed == "int":
             return {"seed": seeds.getrandbits(31), **given}
         return {"generator": generator, **given} if self.declaration.seed == "generator" else given
+
+    def _optional(self, case: Case, seeds: random.Random) -> dict[str, Any]:
+        """What it takes of the contract's optional arguments; seeds of the requests as generators where it declares so."""
+        told, declared = self.contract.keywords(case, seeds), self.declaration
+        given = {name: adapt.into(declared.arrays, value, self.device) for name, value in told.items() if name in declared.supports}
+        if declared.rng == "generators" and isinstance(numbers := told.get("seeds"), Array):
+            import torch
+
+            given["generators"] = [torch.Generator(self.device).manual_seed(int(seed)) for seed in numbers.values]
+        return given
 
     def coins(self, case: Case, rng: random.Random, place: tuple[float, int] | None = None) -> tuple[Any, tuple[int, str]]:
         """Coins for one call, if it takes them; how many, and the dtype of the one that a value was put in the place of."""
@@ -81,7 +92,8 @@ class Bound:
 
     def outcome(self, case: Case, value: object) -> Outcome:
         """The canonical outcome of a plain result, or Malformed."""
-        return self.contract.outcome(case, adapt.restored(case, self.contract, value, lifted=self.lifted))
+        told = {**self.declaration.conventions, "sentinel": self.declaration.later.get("sentinel"), **case}
+        return self.contract.outcome(told, adapt.restored(case, self.contract, value, lifted=self.lifted))
 
 
 def call(
@@ -98,7 +110,7 @@ def call(
         seed_everything(key)
     given, placed = bound.coins({name: expand(value) for name, value in case.items()}, random.Random(part(key, "coins")), put)
     handed = key if seed is None else seed
-    options = bound.options(random.Random(handed), bound.generator(handed), given)
+    options = bound.options(random.Random(handed), bound.generator(handed), given, case)
     none: Callable[[], tuple[int, str]] = lambda: placed  # noqa: E731
     with put_uniform(*put) if put and given is None else nullcontext(none) as told:
         reply, result = guarded(bound, case, lambda: bound.declaration.function(*values, **options))
@@ -162,8 +174,7 @@ def _drawer(bound: Bound, case: Case, ours: random.Random, generator: Any) -> Ca
     """One draw as a function: what does not change between draws is made once."""
     case = {name: expand(value) for name, value in case.items()}
     stream = bound.contract.stream(case)
-    blank = {parameter.name: array("int64", (0,), ()) for parameter in bound.contract.parameters}
-    fixed = adapt.copier(bound.arguments({**blank, **case}))
+    fixed = adapt.copier(bound.arguments({**bound.contract.blank(), **case}))
     pick = at_random(ours)
     slots = {parameter.name: i for i, parameter in enumerate(bound.contract.parameters)}
 
@@ -172,8 +183,8 @@ def _drawer(bound: Bound, case: Case, ours: random.Random, generator: Any) -> Ca
         values = fixed()
         for name, value in drawn.items():
             values[slots[name]] = adapt.into(bound.declaration.arrays, value, bound.device)
-        options = bound.options(ours, generator, bound.coins(case, ours)[0])
-        reply, _ = guarded(bound, case, lambda: bound.declaration.function(*values, **options))
+        options = bound.options(ours, generator, bound.coins(case, ours)[0], case)
+        reply, _ = guarded(bound, {**case, **drawn}, lambda: bound.declaration.function(*values, **options))
         return stream.finish(pick, drawn, as_outcome(reply, examples))
 
     return draw

@@ -29,12 +29,12 @@ ROOMS = {
 
 WORKER_SIDE = [
     "__init__.py", "errors.py", "law", "exact", "contracts", "subjects/__init__.py", "subjects/adapt.py", "subjects/batched.py", "subjects/bootstrap.py", "subjects/coins.py", "subjects/decide.py", "subjects/declare.py",
-    "subjects/domain.py", "subjects/draws.py", "subjects/explore.py", "subjects/frames.py", "subjects/judged.py", "subjects/memory.py", "subjects/opaque.py", "subjects/serve.py", "subjects/trial.py", "faults", "gallery",
+    "subjects/domain.py", "subjects/draws.py", "subjects/explore.py", "subjects/frames.py", "subjects/judged.py", "subjects/memory.py", "subjects/opaque.py", "subjects/program.py", "subjects/serve.py", "subjects/trial.py", "faults", "gallery",
 ]  # fmt: skip
 """What runs in the subject's interpreter: the standard library alone, torch, numpy and transformers where present, Python 3.10."""
 EXTRAS_OF_THE_REFERENCE = {"transformers_models.py": {"transformers"}, "suffixes.py": {"numpy", "pydivsufsort"}, "__main__.py": {"transformers"}}
 """What some files of the reference import besides torch: its extras, at first use."""
-SUBJECTS_WORLD = {"torch", "numpy", "triton", "transformers", "speculative_decoding", "flashspec"}
+SUBJECTS_WORLD = {"torch", "numpy", "triton", "transformers", "speculative_decoding", "flashspec", "economize"}
 
 
 def imports(path: Path) -> Iterator[tuple[str, bool]]:

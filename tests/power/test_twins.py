@@ -35,6 +35,7 @@ def judged(folder: Path, *arguments: str) -> str:
         "--ignore=pieces",
         "--ignore=retrievers",
         "--ignore=trees",
+        "--ignore=batches",
         "--specverify-scope",
         "none",
         *arguments,
@@ -66,6 +67,11 @@ def test_some_trees_are_not_accused() -> None:
 @pytest.mark.slow
 def test_no_tree_is_accused() -> None:
     assert judged(TWINS / "trees").count(" ok") >= 17
+
+
+@pytest.mark.slow
+def test_no_batch_is_accused() -> None:
+    assert judged(TWINS / "batches").count(" ok") >= 7
 
 
 @pytest.mark.slow

@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -150,6 +152,7 @@ def maybe(place, id=None):
         case "a list": raw(struct.pack("<II", 2, 0) + b"[]")
         case "too large": raw(struct.pack("<II", 2**31, 0))
         case "another id": write({"subjects": [], "replies": []}, "0")
+        case "eats": bytearray(8 << 30)
         case "an error": write({"error": {"message": "cannot", "hint": "", "kind": "protocol"}}, id)
 
 maybe("first")
@@ -160,6 +163,8 @@ if mode == "nothing":
     write({}, told["id"])
 if mode == "foreign":
     SUBJECT["arrays"] = "torch"
+if mode == "generators":
+    SUBJECT["rng"] = "generators"
 if mode == "helper":
     SUBJECT["contract"] = "helper"
 write({"subjects": [SUBJECT]}, told["id"])
@@ -180,7 +185,7 @@ SENTENCES = [
     ("first ends", "ends with exit code 7"), ("first text", "writes a frame of 1819043176 + "), ("protocol", "does not begin with protocol 1"),
     ("describe aborts", "dies of SIGABRT"), ("describe no JSON", "writes a frame that is no message"), ("describe a list", "writes a frame that is no JSON object"),
     ("describe too large", "writes a frame of 2147483648 + 0 bytes"), ("describe another id", "answers with an id that is not the request's"),
-    ("describe an error", "refuses the request 'describe'"), ("nothing", "describes no list of subjects"), ("foreign", "says 'arrays' of draw"),
+    ("describe an error", "refuses the request 'describe'"), ("nothing", "describes no list of subjects"), ("foreign", "says 'arrays' of draw"), ("generators", "says of draw that it takes generators"),
     ("call ends", "ends with exit code 7"), ("call another id", "answers with an id that is not the request's"), ("empty", "answers a call with neither one value nor one exception"),
 ]  # fmt: skip
 
@@ -224,6 +229,7 @@ def test_a_program_that_hangs_is_not_loaded(broken: str, mode: str, monkeypatch:
 LATER = [
     ("later ends", Died("exited with code 7")), ("later aborts", Died("died of SIGABRT")), ("later text", Died(f"exited with code {program.BROKEN}")),
     pytest.param("later hangs", TimedOut(1.0), marks=pytest.mark.slow, id="later hangs"), ("later raises", Raised("NoSuchToken", "none", "draw.rs:3")), ("none", Value(0)),
+    ("later eats", Died("exited with code 1")),
 ]  # fmt: skip
 
 
@@ -244,6 +250,35 @@ def test_an_audit_of_what_does_not_load(broken: str, audit: Callable, text: str)
     assert done.code == 3
     assert "hint: " in done.out
     assert "Traceback" not in done.out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", ["later hangs", "later closes"])
+def test_no_program_outlives_a_tool_that_is_killed(broken: str, mode: str) -> None:
+    lines = f"""
+        from specverify.contracts import CONTRACTS
+        from specverify.subjects.source import from_program
+        from specverify.subjects.subject import Subject, load
+        from specverify.subjects.worker import Worker
+        worker = Worker(from_program({_quoted(broken, mode)!r}))
+        draw = Subject("draw", load(worker)[0][0], worker)
+        print(worker._process.pid, flush=True)
+        for _ in range(9):
+            draw.call(CONTRACTS["sample"].smoke)"""
+    tool = subprocess.Popen([sys.executable, "-c", textwrap.dedent(lines)], stdout=subprocess.PIPE, text=True)
+    group = tool.stdout.readline().strip()
+    time.sleep(1)
+    assert _members(group) == 2
+    tool.kill()
+    tool.communicate()
+    time.sleep(2)
+    assert _members(group) == 0
+
+
+def _members(group: str) -> int:
+    """Processes of a group that run: the worker and its program."""
+    told = subprocess.run(["ps", "-eo", "pgid=,stat="], capture_output=True, text=True).stdout.split("\n")
+    return sum(line.split()[0] == group and "Z" not in line for line in told if line)
 
 
 def test_a_program_has_no_place_in_this_process(broken: str) -> None:
