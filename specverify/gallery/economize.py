@@ -60,6 +60,16 @@ def batch(p: Tensor, q: Tensor, draft: Tensor, generator: Generator) -> Tensor:
     return emitted
 
 
+@sv.subject(
+    "verify_batch", name="economize.RejectionVerifier.verify_batch (ragged)", seed="generator", dtypes=BOTH, conventions={"output": "accepted and bonus"}
+)
+def ragged(p: Tensor, q: Tensor, draft: Tensor, lengths: Tensor, generator: Generator) -> tuple[Tensor, Tensor]:
+    """Drafts of several lengths, padded with -1 as it says; one sampler for all rows."""
+    tokens = torch.where(torch.arange(draft.shape[1]) < lengths[:, None], draft, -1)
+    accepted, token = REJECTION.verify_batch(p.log(), Draft(tokens, lengths.tolist(), probs=q), Sampler(generator), tokens, [0] * len(tokens))
+    return accepted, token
+
+
 @sv.subject("verify_chain_greedy", name="economize.GreedyVerifier.verify", dtypes=BOTH)
 def greedy(logits: Tensor, draft: Tensor) -> list[int]:
     """It takes logits as they are."""

@@ -25,6 +25,16 @@ def chain(p: Tensor, q: Tensor, draft: Tensor, generator: torch.Generator) -> li
     return tokens(draft, rejection_step(draft[None], q.log()[None], p.log()[None], generator=generator))
 
 
+@sv.subject("verify_chain", name="flashspec.rejection_step (batch)", rule="standard", seed="generator", batch=True)
+def chains(p: Tensor, q: Tensor, draft: Tensor, generator: torch.Generator) -> list[int] | tuple[Tensor, Tensor]:
+    """The same for a batch of chains of one length: the ids, and how many of each draft were accepted."""
+    if draft.ndim == 1:
+        return chain(p, q, draft, generator)
+    n, token = rejection_step(draft, q.log(), p.log(), generator=generator).reshape(len(draft), 2).T
+    ids = torch.nn.functional.pad(draft, (0, 1)).scatter(1, n[:, None], token[:, None])
+    return ids, n
+
+
 @sv.subject("verify_deterministic_draft", name="flashspec.rejection_step_onehot", rule="standard", seed="generator")
 def onehot(p: Tensor, draft: Tensor, generator: torch.Generator) -> list[int]:
     """The same for a draft that was looked up."""
