@@ -79,7 +79,7 @@ def prop(  # noqa: PLR0913  a property is described in one place
     """Register a property and make its test.
 
     Args:
-        id_: permanent id; its prefix names the contract.
+        id_: permanent id; its prefix names the contract, or the two that share it, of which it is the one that the module is called by.
         sentence: the claim, for a reader.
         source: paper and section, or the page of theory.
         guards: what a violation breaks: joint, position, support, greedy, well-formed, requests, pathwise, bitwise, hygiene, efficiency.
@@ -94,11 +94,12 @@ def prop(  # noqa: PLR0913  a property is described in one place
         alike: more cases for a law that is drawn and held against known faults, which in single cases may be too small to see.
         drawn_too: whether an explored law that is right is held against draws as well, since what changes from call to call is no part of it.
     """
-    contract = next(name for name, one in CONTRACTS.items() if one.prefix == id_.partition("-")[0])
+    mine = [name for name, one in CONTRACTS.items() if one.prefix == id_.partition("-")[0]]
 
     def decorate(body: Body) -> Callable[[Bench], None]:
+        module = body.__module__.rpartition(".")[2]
         claim = Claim(
-            Property(id_, contract, sentence, source, guards, after, statistical, severity, body.__name__),
+            Property(id_, module if module in mine else mine[0], sentence, source, guards, after, statistical, severity, body.__name__),
             body,
             cases,
             first,
