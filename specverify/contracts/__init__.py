@@ -10,8 +10,11 @@ from specverify.contracts import (
     pad_path,
     positive_part,
     ratio,
+    repeat_kv,
     residual,
     retriever,
+    rotary,
+    rotate_half,
     sample,
     seeding,
     tree_buffers,
@@ -32,6 +35,7 @@ from specverify.errors import SpecverifyError, unknown
 
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
+    rotate_half, rotary, repeat_kv,
     verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, retriever, tree_buffers,
     verify_tree_greedy, verify_tree, build_tree,
 )  # fmt: skip

@@ -15,7 +15,8 @@ ROOMS = {
     "exact": {"law"},
     "stats": {"law"},
     "contracts": {"law"},
-    "subjects": {"contracts", "exact", "law"},
+    "models": {"contracts"},
+    "subjects": {"contracts", "models", "exact", "law"},
     "faults": {"contracts", "law"},
     "observe": {"stats", "subjects", "contracts", "law"},
     "audit": {"observe", "faults", "stats", "subjects", "contracts", "law"},
@@ -28,7 +29,7 @@ ROOMS = {
 """Room to the rooms that it may import; every room may import `errors`. audit reads `law` only to show numbers."""
 
 WORKER_SIDE = [
-    "__init__.py", "errors.py", "law", "exact", "contracts", "subjects/__init__.py", "subjects/adapt.py", "subjects/batched.py", "subjects/bootstrap.py", "subjects/coins.py", "subjects/decide.py", "subjects/declare.py",
+    "__init__.py", "errors.py", "law", "exact", "contracts", "models", "subjects/__init__.py", "subjects/adapt.py", "subjects/batched.py", "subjects/bootstrap.py", "subjects/coins.py", "subjects/decide.py", "subjects/declare.py",
     "subjects/domain.py", "subjects/draws.py", "subjects/explore.py", "subjects/frames.py", "subjects/judged.py", "subjects/memory.py", "subjects/opaque.py", "subjects/program.py", "subjects/serve.py", "subjects/trial.py", "faults", "gallery",
 ]  # fmt: skip
 """What runs in the subject's interpreter: the standard library alone, torch, numpy and transformers where present, Python 3.10."""

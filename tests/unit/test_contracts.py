@@ -12,6 +12,7 @@ NODES = dict(CONTRACTS["verify_tree"].smoke)
 STEP = dict(CONTRACTS["verify_chain"].smoke)
 SEARCH = dict(CONTRACTS["retriever"].smoke)
 
+ROTARY = CONTRACTS["rotary"].smoke
 BAD_CASES = [
     ("positive_part", {"x": [1.0]}, "floating-point array"),
     ("positive_part", {"y": ROW}, "it takes x"),
@@ -39,6 +40,12 @@ BAD_CASES = [
 ]
 
 BAD_CASES += [
+    ("rotate_half", {"x": array("float32", (3,), (1, 2, 3))}, "even number"),
+    ("rotary", {**ROTARY, "positions": array("int64", (1, 1), (1,))}, "a row of cos"),
+    ("rotary", {**ROTARY, "k": array("float32", (1, 1, 2, 2), (1, 2, 3, 4))}, "differ in H alone"),
+    ("rotary", {**ROTARY, "cos": array("float32", (1, 2), (1, 0))}, "must be alike"),
+    ("repeat_kv", {"kv": ROW, "n": 1}, "(B, H, T, D)"),
+    ("repeat_kv", {"kv": array("float32", (1, 1, 1, 1), (1,)), "n": 0}, "at least 1"),
     ("seeding", {"seed": -1, "draw": ["torch"]}, "from 0 to 4294967295"),
     ("seeding", {"seed": 2**32, "draw": ["torch"]}, "from 0 to 4294967295"),
     ("seeding", {"seed": True, "draw": ["torch"]}, "from 0 to 4294967295"),

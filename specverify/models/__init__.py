@@ -1,0 +1,5 @@
+"""Table models: models whose logits are rows of a table by prefix, so that the right joint law of a loop is known. Runs in the subject's interpreter."""
+
+from specverify.models.build import FORMS, built
+
+__all__ = ["FORMS", "built"]
