@@ -107,3 +107,15 @@ for called, rule, siblings, declared in (
     sv.subject("verify_tree", name=called, siblings=siblings, rule=declared, dtypes=DTYPES, seed="generator", refuses=True, conventions={"pad": NONE})(
         functools.partial(tree_step, rule)
     )
+
+
+@sv.subject("draft_and_verify", rule="standard", seed="generator", dtypes=DTYPES, conventions={"drafting": "rows", "without_drafts": "plain"})
+def draft_and_verify(target, draft, prefix, gamma, generator):
+    """A round of a loop: the draft model samples, the target's rows judge."""
+    text, q = prefix, []
+    for _ in range(gamma):
+        q.append(draft(text))
+        text = (*text, int(specref.sample(q[-1], generator)))
+    p = torch.stack([target(text[: len(prefix) + i]) for i in range(gamma + 1)])
+    rows, drafted = torch.stack(q) if q else p[:0], torch.tensor(text[len(prefix) :], dtype=torch.int64)
+    return specref.verify_chain(p, rows, drafted, generator), rows, drafted

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from specverify.contracts.arrays import FLOATS, Array
 from specverify.contracts.copies import Copies
@@ -90,6 +90,7 @@ class Contract:
         coins: uniform numbers that a call may take as an argument, or none.
         outcomes: how many a case's law has before the tool's completions; none where the supports of its rows tell.
         prepare: run in the worker before a call: turns data of a case into what only lives there, such as a function.
+        play: (case, arguments, subject) to the result, for contracts that call the subject more than once; `subject` takes the arguments of one call.
     """
 
     name: str
@@ -112,6 +113,7 @@ class Contract:
     coins: Coins | None = None
     outcomes: Callable[[Case], int] | None = None
     prepare: Callable[[Case], Case] = field(default=lambda case: case)
+    play: Callable[[Case, Sequence[Any], Callable[..., Any]], Any] = field(default=lambda _case, values, subject: subject(*values))
 
     @property
     def signature(self) -> str:
