@@ -37,6 +37,7 @@ QUICK_FAULTS = (
     "turned-the-other-way",
     "positions-of-the-first-request",
     "heads-tiled",
+    "bonus-of-the-row-before",
 )
 """One of each contract but the steps of a chain and of a batch, whose audits take as long as all of these."""
 QUICK_NOT_BUGS = ("the-same-for-every-seed", "ties-are-cut", "residual-in-logarithms")

@@ -3,6 +3,7 @@
 from specverify.contracts import (
     accept_probability,
     build_tree,
+    draft_and_verify,
     filter_logits,
     first_rejection,
     helper,
@@ -36,7 +37,7 @@ from specverify.errors import SpecverifyError, unknown
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
     rotate_half, rotary, repeat_kv,
-    verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, retriever, tree_buffers,
+    verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, draft_and_verify, retriever, tree_buffers,
     verify_tree_greedy, verify_tree, build_tree,
 )  # fmt: skip
 

@@ -9,6 +9,7 @@ ROW = array("float32", (2,), (0.5, 0.5))
 TREE = dict(CONTRACTS["verify_tree_greedy"].smoke)
 CHOSEN = {"parents": array("int64", (3,), (-1, -1, 0)), "selected": array("int64", (1,), (0,))}
 NODES = dict(CONTRACTS["verify_tree"].smoke)
+ROUND = dict(CONTRACTS["draft_and_verify"].smoke)
 STEP = dict(CONTRACTS["verify_chain"].smoke)
 SEARCH = dict(CONTRACTS["retriever"].smoke)
 
@@ -76,6 +77,11 @@ BAD_CASES += [
     ("verify_tree", {**NODES, "q": array("float64", (2, 2), (0.5,) * 4)}, "of one dtype"),
     ("verify_tree", {**NODES, "q": ROW}, "q too"),
     ("verify_tree", {**NODES, "pads": []}, "it takes p, q, parents, tokens"),
+    ("draft_and_verify", {**ROUND, "draft": ROW}, "target and draft must have shape"),
+    ("draft_and_verify", {**ROUND, "prefix": []}, "not empty"),
+    ("draft_and_verify", {**ROUND, "prefix": [2]}, "ids of the vocabulary"),
+    ("draft_and_verify", {**ROUND, "gamma": -1}, "gamma and places must be ints of at least 0"),
+    ("draft_and_verify", {**ROUND, "rounds": 0}, "rounds one of at least 1"),
 ]
 
 DRAWN = [["torch", [1, 2, 3, 4]], ["numpy", [5, 6, 7, 8]], ["random", [9, 10, 11, 12]]]
@@ -231,8 +237,9 @@ def test_the_stream_of_a_step_draws_from_q_and_completes_from_p() -> None:
 
 
 def test_planned_contracts_are_told_from_unknown_ones() -> None:
-    with pytest.raises(SpecverifyError, match=r"rotate_half\(x\) is settled but not in this version"):
-        contract("rotate_half")
+    for name in PLANNED:
+        with pytest.raises(SpecverifyError, match=rf"{name}\(.*\) is settled but not in this version"):
+            contract(name)
 
 
 def test_names_and_prefixes_do_not_clash() -> None:
