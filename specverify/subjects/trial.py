@@ -85,12 +85,20 @@ class Bound:
 
 
 def call(
-    bound: Bound, case: Case, *, key: int = 0, seed: int | None = None, put: tuple[float, int] | None = None, watch: bool = False, judge: bool = False
+    bound: Bound,
+    case: Case,
+    *,
+    key: int = 0,
+    seed: int | None = None,
+    put: tuple[float, int] | None = None,
+    watch: bool = False,
+    judge: bool = False,
+    again: bool = False,
 ) -> dict[str, object]:
     """One call: {"is": "value" | "raised" | "malformed", …}.
 
     The seed or generator that is handed over comes from `seed`, where that is given, instead of `key`. With `watch`, also which inputs changed
-    and whether the result shares memory; with `judge`, what a helper's postcondition and oracle say.
+    and whether the result shares memory; with `judge`, what a helper's postcondition and oracle say; with `again`, what a second call with the same objects gives.
     """
     values = bound.settle().arguments(case)
     before = adapt.copier(values)() if watch else []
@@ -107,6 +115,8 @@ def call(
         names = [parameter.name for parameter in bound.contract.parameters]
         reply["changed"] = [name for name, old, new in zip(names, before, values, strict=True) if adapt.plain(old) != adapt.plain(new)]
         reply["aliased"] = [name for name, value in zip(names, values, strict=True) if _shares(value, result)]
+    if again and reply["is"] == "value":
+        reply["again"] = guarded(bound, case, lambda: bound.declaration.function(*values, **options))[0]
     if judge and reply["is"] == "value":
         reply["judged"] = judged(bound.declaration, lambda: bound.arguments(case), result, lambda plain: bound.outcome(case, plain))
     return reply
