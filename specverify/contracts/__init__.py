@@ -4,10 +4,13 @@ from specverify.contracts import (
     accept_probability,
     filter_logits,
     first_rejection,
+    grammar_mask,
     helper,
     keep_fraction,
+    logprobs,
     pad_path,
     positive_part,
+    processed_rows,
     ratio,
     residual,
     retriever,
@@ -19,6 +22,7 @@ from specverify.contracts import (
     verify_deterministic_draft,
     verify_tree,
     verify_tree_greedy,
+    vocab_map,
     warp,
 )
 from specverify.contracts.arrays import Array, array, recast
@@ -32,6 +36,7 @@ _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
     verify_chain, verify_chain_greedy, verify_deterministic_draft, retriever, tree_buffers,
     verify_tree_greedy, verify_tree,
+    processed_rows, vocab_map, grammar_mask, logprobs,
 )  # fmt: skip
 
 CONTRACTS: dict[str, Contract] = {module.CONTRACT.name: module.CONTRACT for module in _MODULES}

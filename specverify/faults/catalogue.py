@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from specverify.errors import unknown
-from specverify.faults import table_of_pieces, table_of_steps, table_of_trees
+from specverify.faults import table_of_pieces, table_of_rows, table_of_steps, table_of_trees
 from specverify.faults.fault import Fault
 
-FAULTS: dict[str, Fault] = {row.name: row for row in (*table_of_pieces.TABLE, *table_of_steps.TABLE, *table_of_trees.TABLE)}
+FAULTS: dict[str, Fault] = {row.name: row for row in (*table_of_pieces.TABLE, *table_of_steps.TABLE, *table_of_trees.TABLE, *table_of_rows.TABLE)}
 """Every planted fault, by name."""
 
 

@@ -24,16 +24,22 @@ QUICK = {
     "tree_buffers": ("branches-padded-with-zero",),
     "verify_tree_greedy": ("ragged-branches-read-token-0",),
     "verify_tree": ("mismatch-in-a-tree-drawn-again",),
+    "processed_rows": ("rejected-drafts-left-in-the-text",),
+    "vocab_map": ("ids-mapped-where-they-stand",),
+    "grammar_mask": ("rollback-forgotten",),
+    "logprobs": ("bonus-from-the-row-before",),
     "retriever": ("documents-joined", "longest-paths-dropped", "guess-where-nothing-is-found", "ids-in-16-bits", "first-hits-of-the-sorted"),
 }
 """Of contracts with several faults those that are hardest to find, of a retriever those of the released code, since a process with torch takes seconds; all: -m slow, or `specverify selftest`."""
 
 
 TREES = ("tree_buffers", "verify_tree_greedy", "verify_tree")
+ROWS = ("processed_rows", "vocab_map", "grammar_mask", "logprobs")
+SHARED = (*TREES, *ROWS)
 """Contracts that share one audit, which takes seconds to start."""
 
 
-@pytest.mark.parametrize("contracts", [*((contract,) for contract in CONTRACTS if contract not in TREES), TREES], ids=" ".join)
+@pytest.mark.parametrize("contracts", [*((contract,) for contract in CONTRACTS if contract not in SHARED), SHARED], ids=" ".join)
 def test_every_planted_fault_is_found(audit: Callable, contracts: tuple[str, ...]) -> None:
     _all_found(audit, [fault for fault in FAULTS.values() if fault.contract in contracts and fault.name in QUICK.get(fault.contract, FAULTS)])
 

@@ -35,6 +35,7 @@ def judged(folder: Path, *arguments: str) -> str:
         "--ignore=pieces",
         "--ignore=retrievers",
         "--ignore=trees",
+        "--ignore=rows",
         "--specverify-scope",
         "none",
         *arguments,
@@ -64,6 +65,12 @@ def test_some_trees_are_not_accused() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("key", ["1", "2", "3"])
+def test_none_of_the_rows_is_accused(key: str) -> None:
+    assert judged(TWINS / "rows", "--specverify-run-key", key).count(" ok") >= 18
+
+
+@pytest.mark.slow
 def test_no_tree_is_accused() -> None:
     assert judged(TWINS / "trees").count(" ok") >= 13
 
@@ -87,8 +94,8 @@ def test_no_twin_is_accused(audit: Callable) -> None:
 
 def test_the_reference_is_judged_like_any_other() -> None:
     """Its quick subjects; the others with -m slow."""
-    told = judged(REFERENCE, "-k", "(sample or residual or warp or greedy) and not sample_and_match")
-    assert told.count(" ok") >= 4
+    told = judged(REFERENCE, "-k", "(sample or residual or warp or greedy or grammar_mask or draft_ids) and not sample_and_match")
+    assert told.count(" ok") >= 6
 
 
 @pytest.mark.slow
