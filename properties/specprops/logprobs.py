@@ -165,7 +165,9 @@ def test_well_formed(trial: Trial, case: Case) -> None:
 def _judge(trial: Trial, case: Case) -> None:
     tokens = numbers(case, "tokens")
     found = [(x,) for x in _found(trial, case)]
-    readings = [Reading(f"they are {kind}", [(line[t],) for line, t in zip(law, tokens, strict=False)]) for kind, law in laws(trial.subject, case).items()]
+    readings = [
+        Reading(frozenset({f"they are {kind}"}), [(line[t],) for line, t in zip(law, tokens, strict=False)]) for kind, law in laws(trial.subject, case).items()
+    ]
     explained(trial, found, readings, _near(case), "An entry is not the log-probability of its token in its own row.")
 
 
@@ -195,7 +197,7 @@ def test_rows_behind(trial: Trial, case: Case) -> None:
     other = [*lines[:emitted], *(line[::-1] for line in lines[emitted:])]
     changed = {**case, "rows": array(given.dtype, given.shape, (x for line in other for x in line))}
     once, again = [(x,) for x in _found(trial, case)], [(x,) for x in _found(trial, changed)]
-    explained(trial, again, [Reading("", once)], _near(case), "With other rows behind the last emitted token, an entry is another.")
+    explained(trial, again, [Reading(frozenset(), once)], _near(case), "With other rows behind the last emitted token, an entry is another.")
 
 
 def lists(subject: Description) -> list[Case]:
@@ -214,7 +216,9 @@ def test_lists(trial: Trial, case: Case) -> None:
     _, (ids, values) = trial.value(case).outcome
     _judge_ids(case, ids)
     known = laws(trial.subject, case)
-    readings = [Reading(f"they are {kind}", [tuple(line[t] for t in row) for line, row in zip(law, ids, strict=False)]) for kind, law in known.items()]
+    readings = [
+        Reading(frozenset({f"they are {kind}"}), [tuple(line[t] for t in row) for line, row in zip(law, ids, strict=False)]) for kind, law in known.items()
+    ]
     found = [tuple(row) for row in values[: _emitted(case)]]
     if [len(row) for row in found] != [len(row) for row in readings[0].rows]:
         raise Violation("There are not as many log-probabilities as ids.", kind="length")

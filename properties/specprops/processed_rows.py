@@ -162,7 +162,7 @@ def test_well_formed(trial: Trial, case: Case) -> None:
 
 def _explained(trial: Trial, case: Case, message: str, count: int | None = None) -> None:
     """One reading must explain the first `count` rows, or all."""
-    laws = [Reading(one.told, [processors.probabilities(row) for row in one.rows[:count]]) for one in processors.readings(trial.subject, case)]
+    laws = [Reading(one.facts, [processors.probabilities(row) for row in one.rows[:count]]) for one in processors.readings(trial.subject, case)]
     explained(trial, _found(trial, case)[:count], laws, _judge(case, *laws), message)
 
 
@@ -201,7 +201,7 @@ def test_plain_decoding(trial: Trial, case: Case) -> None:
     reply = trial.call(_plain(case, 0))
     if isinstance(reply, Raised):
         raise Violation(f"Without a draft, the subject {reply}.", kind="refused", severity="advisory")
-    plain = Reading("", [_found(trial, _plain(case, i))[0] for i in range(len(numbers(case, "draft")) + 1)])
+    plain = Reading(frozenset(), [_found(trial, _plain(case, i))[0] for i in range(len(numbers(case, "draft")) + 1)])
     explained(trial, _found(trial, case), [plain], _judge(case, plain), "A row is not what the same text gives without drafts.")
 
 

@@ -112,7 +112,7 @@ def readings(subject: Description, case: Case) -> list[Reading]:
     """Every row after all that is on, by each order and each choice of the tokens that are looked at that the subject leaves open."""
     parameters, lines, seen = parameters_of(case), list(array_of(case, "logits").rows()), histories(case)
     return [
-        Reading(_told(spans, order), [processed(line, history, parameters, spans, order) for line, history in zip(lines, seen, strict=True)])
+        Reading(_facts(spans, order), [processed(line, history, parameters, spans, order) for line, history in zip(lines, seen, strict=True)])
         for spans in _spans(subject, parameters)
         for order in itertools.permutations(_scalers(parameters))
     ]
@@ -139,9 +139,10 @@ def _spans(subject: Description, parameters: Parameters) -> Iterator[dict[str, s
         yield dict(zip(conventions, chosen, strict=True))
 
 
-def _told(spans: Spans, order: Sequence[str]) -> str:
-    over = ", ".join(f"{convention} {span}" for convention, span in spans.items())
-    return f"it applies {', then '.join(order)}; {over}" if len(order) > 1 else over
+def _facts(spans: Spans, order: Sequence[str]) -> frozenset[str]:
+    """What a reading says of the spans, and of each two scalers."""
+    before = (f"{one} before {other}" for one, other in itertools.combinations(order, 2))
+    return frozenset({*before, *(f"{convention}: {span}" for convention, span in spans.items())})
 
 
 def probabilities(row: Sequence[float]) -> Line:

@@ -1,4 +1,4 @@
-"""What a contract leaves free may be read in several ways: one reading must explain all rows of a case, and which one is remarked."""
+"""What a contract leaves free may be read in several ways: one reading must explain all rows of a case; what that tells of the subject is remarked."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ Line = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read the contract, in words, and the rows that are right by it."""
+    """One way to read the contract: what it says of what is free, and the rows that are right by it."""
 
-    told: str
+    facts: frozenset[str]
     rows: Sequence[Line]
 
 
@@ -42,8 +42,8 @@ def explained(trial: Trial, found: Sequence[Line], readings: Sequence[Reading], 
         best = min(range(len(readings)), key=lambda i: len(off[i]))
         table = tuple(Row(f"row {i}", judge.shown(found[i]), judge.shown(readings[best].rows[i])) for i in off[best])
         raise Violation(message, table, kind=judge.kind(off[best]))
-    if len(lawful) == 1 < len(readings):
-        trial.remark = lawful[0].told if trial.remark in ("", lawful[0].told) else "what the contract leaves free differs from case to case"
+    learned = frozenset.intersection(*(one.facts for one in lawful)) - frozenset.intersection(*(one.facts for one in readings))
+    trial.remark = "; ".join(sorted(learned.union(filter(None, trial.remark.split("; ")))))
 
 
 def _off(found: Sequence[Line], right: Sequence[Line], judge: Judge) -> list[int]:

@@ -2,11 +2,14 @@
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from specprops import grammar_mask, logprobs, processed_rows, processors, vocab_map
+from specprops.readings import Judge, Reading, explained
+from specprops.violation import Violation
 from specverify.contracts import CONTRACTS, array
 from specverify.contracts.grammar_mask import Grammar
 from specverify.contracts.processed_rows import NEUTRAL
@@ -180,3 +183,15 @@ def test_a_second_call_gets_the_very_objects_of_the_first(subjects: Callable) ->
     assert (reply.outcome[0], reply.again.outcome[0]) == ((True, False, False), (False, True, False))
     assert made["forgets"].call(case) == Value(reply.outcome)
     assert not isinstance(made["fails_the_second_time"].call(case, again=True).again, Value)
+
+
+def test_a_reading_that_explains_all_rows_tells_what_is_free_and_none_is_a_finding() -> None:
+    """Two conventions of two words each; the rows tell the first, and leave the second open."""
+    told = SimpleNamespace(remark="seen before")
+    ways = [Reading(frozenset({f"first: {a}", f"second: {b}"}), [(float(a),)]) for a in (0, 1) for b in (0, 1)]
+    judge = Judge(lambda a, b: a == b, str, lambda off: f"rows {off}")
+    explained(told, [(1.0,)], ways, judge, "…")
+    assert told.remark == "first: 1; seen before"
+    with pytest.raises(Violation) as caught:
+        explained(told, [(2.0,)], ways, judge, "…")
+    assert (caught.value.kind, len(caught.value.table)) == ("rows [0]", 1)
