@@ -8,6 +8,9 @@ import torch
 
 import specref
 import specverify as sv
+from specref.grammar import Automaton
+from specref.logprobs import likeliest, token_logprobs
+from specref.processors import Processors
 from specref.rest import Rest, build
 from specref.rules import (
     Block,
@@ -22,6 +25,7 @@ from specref.rules import (
 )
 from specref.tree_verification import verify_tree
 from specref.trees import NONE, Tree, Trees, pack
+from specref.vocabulary import MISSING, to_draft, to_target
 from specref.warp import GREEDY
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
@@ -149,3 +153,50 @@ def draft_and_verify(target, draft, prefix, gamma, generator):
     p = torch.stack([target(text[: len(prefix) + i]) for i in range(gamma + 1)])
     rows, drafted = torch.stack(q) if q else p[:0], torch.tensor(text[len(prefix) :], dtype=torch.int64)
     return specref.verify_chain(p, rows, drafted, generator), rows, drafted
+
+
+@sv.subject(
+    "processed_rows",
+    dtypes=DTYPES,
+    refuses=True,
+    supports=("temperature", "repetition_penalty", "presence_penalty", "frequency_penalty", "no_repeat_ngram_size", "min_tokens", "logit_bias"),
+    conventions={
+        "repetition_over": "prompt and generated",
+        "penalties_over": "generated",
+        "ngrams_over": "prompt and generated",
+        "min_tokens_over": "generated",
+    },
+)
+def processed_rows(logits, prefix, draft, parameters):
+    named = {
+        "repetition": "repetition_penalty",
+        "presence": "presence_penalty",
+        "frequency": "frequency_penalty",
+        "ngram": "no_repeat_ngram_size",
+        "least": "min_tokens",
+    }
+    chosen = {own: parameters[name] for own, name in named.items()}
+    processors = Processors(dict(map(tuple, parameters["logit_bias"])), eos=parameters["eos_token_id"], **chosen)
+    return specref.warp(processors(logits, prefix, draft, parameters["prompt_length"]), parameters["temperature"])
+
+
+@sv.subject("vocab_map", batch=True, supports=("int32",), conventions={"table": "offsets"})
+def target_ids(ids, table):
+    return to_target(ids, table)
+
+
+@sv.subject("vocab_map", batch=True, supports=("int32",), conventions={"direction": "target to draft", "missing": MISSING})
+def draft_ids(ids, table):
+    return to_draft(ids, table)
+
+
+@sv.subject("grammar_mask", supports=("tree",), conventions={"order": "parents first"})
+def grammar_mask(grammar, tokens, parents):
+    return Automaton(torch.tensor(grammar.transitions)).mask(grammar.state, tokens, parents)
+
+
+@sv.subject("logprobs", dtypes=DTYPES, refuses=True, conventions={"kind": "processed"}, supports=("top",))
+def logprobs(rows, tokens, emitted, temperature, top):
+    given = rows, tokens[:emitted]
+    entries = token_logprobs(*given, temperature)
+    return (entries, likeliest(*given, top, temperature)) if top else entries

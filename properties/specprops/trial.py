@@ -59,13 +59,21 @@ class Trial:
         return self._bench.subject.description
 
     def call(
-        self, case: Case, *, stage: str = "call", seed: str | None = None, put: tuple[float, int] | None = None, watch: bool = False, judge: bool = False
+        self,
+        case: Case,
+        *,
+        stage: str = "call",
+        seed: str | None = None,
+        put: tuple[float, int] | None = None,
+        watch: bool = False,
+        judge: bool = False,
+        again: bool = False,
     ) -> Value | Raised | Malformed:
         """One seeded call; `seed` is the stage of the seed that is handed over, if another. The end of the process is a violation, silence ends the search."""
         key, other = self._key(case, stage), self._key(case, seed) if seed is not None else None
         self.draws += 1
         self.injected |= put is not None
-        return self._answered(self._bench.subject.call(case, key=key, seed=other, put=put, watch=watch, judge=judge))
+        return self._answered(self._bench.subject.call(case, key=key, seed=other, put=put, watch=watch, judge=judge, again=again))
 
     def _key(self, case: Case, stage: str) -> int:
         return stream_key(self._run_key, digest(case), f"{self._row.id}/{stage}")

@@ -38,6 +38,10 @@ QUICK_FAULTS = (
     "positions-of-the-first-request",
     "heads-tiled",
     "bonus-of-the-row-before",
+    "bonus-row-unprocessed",
+    "id-0-is-a-pad",
+    "rollback-forgotten",
+    "logprobs-of-the-row-before",
 )
 """One of each contract but the steps of a chain and of a batch, whose audits take as long as all of these."""
 QUICK_NOT_BUGS = ("the-same-for-every-seed", "ties-are-cut", "residual-in-logarithms")

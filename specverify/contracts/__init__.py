@@ -6,10 +6,13 @@ from specverify.contracts import (
     draft_and_verify,
     filter_logits,
     first_rejection,
+    grammar_mask,
     helper,
     keep_fraction,
+    logprobs,
     pad_path,
     positive_part,
+    processed_rows,
     ratio,
     repeat_kv,
     residual,
@@ -25,6 +28,7 @@ from specverify.contracts import (
     verify_deterministic_draft,
     verify_tree,
     verify_tree_greedy,
+    vocab_map,
     warp,
 )
 from specverify.contracts.arrays import Array, array, recast
@@ -39,6 +43,7 @@ _MODULES = (
     rotate_half, rotary, repeat_kv,
     verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, draft_and_verify, retriever, tree_buffers,
     verify_tree_greedy, verify_tree, build_tree,
+    processed_rows, vocab_map, grammar_mask, logprobs,
 )  # fmt: skip
 
 CONTRACTS: dict[str, Contract] = {module.CONTRACT.name: module.CONTRACT for module in _MODULES}

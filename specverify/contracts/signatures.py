@@ -39,10 +39,6 @@ PLANNED: dict[str, Signature] = {
         _of("F", "generate", "GEN", "prompt target draft gamma max_new_tokens temperature top_k top_p eos seed", "new token ids"),
         _of("F", "drafter", "DRF", "context", "tokens, q or none"),
         _of("F", "session", "SES", "", "an object with begin, draft, accept, state"),
-        _of("F", "grammar_mask", "GRM", "state drafts", "mask (gamma + 1, V)"),
-        _of("F", "logprobs", "LGP", "tokens", "log-probabilities, one per token"),
-        _of("F", "processed_rows", "PRC", "logits prefix draft parameters", "p (gamma + 1, V)"),
-        _of("F", "vocab_map", "VOC", "draft_ids", "target ids"),
     )
 }
 """By name. Declaring one is refused with the sentence that it is not in this version."""

@@ -105,8 +105,8 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         ensures: of a helper: a postcondition, called with its arguments and then its result; True or None is well, False or a sentence is not.
         oracle: of a helper: returns the right result for the same arguments.
         raises: of a helper: exceptions that belong to what it promises, as types or by name.
-        supports: which of the contract's features it has; none declared is all that are there. Of a batch: the keywords that it takes besides, such as "seeds", each (B,);
-            none if none is declared.
+        supports: which of the contract's features it has; of `seeding`, none declared is all that are there. Of a batch: the keywords that it takes besides, such as "seeds",
+            each (B,).
         slots: how many copies may run at once.
         memory: address space in bytes; None is 2 GB on the CPU.
         name: how reports call it; the function's name by default.

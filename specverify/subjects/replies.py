@@ -21,6 +21,7 @@ class Value:
         uniforms: uniform numbers that the call drew, where one was put.
         put: dtype of the number that was put, "" if the call drew too few.
         judged: what the subject's own `ensures` and `oracle` said, where they were asked; an exception of theirs in its place.
+        again: what a second call with the same objects gave, where it was made.
     """
 
     outcome: Outcome
@@ -29,6 +30,7 @@ class Value:
     uniforms: int = 0
     put: str = ""
     judged: Mapping[str, Outcome] = field(default_factory=dict)
+    again: Value | Raised | Malformed | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class Sampled:
     examples: Mapping[str, Raised] = field(default_factory=dict)
 
 
-def reply(message: Mapping[str, Any]) -> Reply:
+def reply(message: Mapping[str, Any]) -> Value | Raised | Malformed:
     """A call's reply from its message."""
     told: dict[str, Any] = {"uniforms": int(message.get("uniforms", 0)), "put": str(message.get("put", ""))}
     match message["is"]:
@@ -125,7 +127,8 @@ def reply(message: Mapping[str, Any]) -> Reply:
             value = message["value"]
             outcome = value if isinstance(value, Array) else freeze(value)
             judged = {name: _judgement(one) for name, one in message.get("judged", {}).items()}
-            return Value(outcome, tuple(message.get("changed", ())), tuple(message.get("aliased", ())), judged=judged, **told)
+            again = reply(message["again"]) if "again" in message else None
+            return Value(outcome, tuple(message.get("changed", ())), tuple(message.get("aliased", ())), judged=judged, again=again, **told)
         case "raised":
             return Raised(message["type"], message["message"], message["where"], declared=bool(message.get("declared")), **told)
         case _:

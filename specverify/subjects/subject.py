@@ -96,13 +96,21 @@ class Subject:
         return shared
 
     def call(
-        self, case: Case, *, key: int = 0, seed: int | None = None, put: tuple[float, int] | None = None, watch: bool = False, judge: bool = False
+        self,
+        case: Case,
+        *,
+        key: int = 0,
+        seed: int | None = None,
+        put: tuple[float, int] | None = None,
+        watch: bool = False,
+        judge: bool = False,
+        again: bool = False,
     ) -> Reply:
-        """One call; `put` (value, place) replaces one uniform number, `watch` reports what happened to the inputs, `judge` asks a helper's oracle.
+        """One call; `put` (value, place) replaces one uniform number, `watch` reports what happened to the inputs, `judge` asks a helper's oracle, `again` calls twice.
 
         The seed or generator that is handed over comes from `seed`, where that is given, instead of `key`.
         """
-        request = {"case": dict(case), "key": key, "seed": seed, "put": put, "watch": watch, "judge": judge}
+        request = {"case": dict(case), "key": key, "seed": seed, "put": put, "watch": watch, "judge": judge, "again": again}
         message = {"do": "call", "subject": self.description.name, "cases": [request]}
         answer = self._ask(case, message, self.worker.limits.call_seconds)
         return reply(answer["replies"][0]) if isinstance(answer, dict) else answer

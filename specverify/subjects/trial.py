@@ -103,12 +103,20 @@ class Bound:
 
 
 def call(
-    bound: Bound, case: Case, *, key: int = 0, seed: int | None = None, put: tuple[float, int] | None = None, watch: bool = False, judge: bool = False
+    bound: Bound,
+    case: Case,
+    *,
+    key: int = 0,
+    seed: int | None = None,
+    put: tuple[float, int] | None = None,
+    watch: bool = False,
+    judge: bool = False,
+    again: bool = False,
 ) -> dict[str, object]:
     """One call: {"is": "value" | "raised" | "malformed", …}.
 
     The seed or generator that is handed over comes from `seed`, where that is given, instead of `key`. With `watch`, also which inputs changed
-    and whether the result shares memory; with `judge`, what a helper's postcondition and oracle say.
+    and whether the result shares memory; with `judge`, what a helper's postcondition and oracle say; with `again`, what a second call with the same objects gives.
     """
     values = bound.settle().arguments(case)
     before = adapt.copier(values)() if watch else []
@@ -117,14 +125,17 @@ def call(
     given, placed = bound.coins({name: expand(value) for name, value in case.items()}, random.Random(part(key, "coins")), put)
     handed = key if seed is None else seed
     seeds, generator = random.Random(handed), bound.generator(handed)
+    ask = lambda: bound.ask(case, values, lambda: bound.options(seeds, generator, given, case))  # noqa: E731
     none: Callable[[], tuple[int, str]] = lambda: placed  # noqa: E731
     with put_uniform(*put) if put and given is None else nullcontext(none) as told:
-        reply, result = guarded(bound, case, lambda: bound.ask(case, values, lambda: bound.options(seeds, generator, given, case)))
+        reply, result = guarded(bound, case, ask)
         reply["uniforms"], reply["put"] = told()
     if watch:
         names = [parameter.name for parameter in bound.contract.parameters]
         reply["changed"] = [name for name, old, new in zip(names, before, values, strict=True) if adapt.plain(old) != adapt.plain(new)]
         reply["aliased"] = [name for name, value in zip(names, values, strict=True) if _shares(value, result)]
+    if again and reply["is"] == "value":
+        reply["again"] = guarded(bound, case, ask)[0]
     if judge and reply["is"] == "value":
         reply["judged"] = judged(bound.declaration, lambda: bound.arguments(case), result, lambda plain: bound.outcome(case, plain))
     return reply

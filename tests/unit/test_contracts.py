@@ -12,6 +12,11 @@ NODES = dict(CONTRACTS["verify_tree"].smoke)
 ROUND = dict(CONTRACTS["draft_and_verify"].smoke)
 STEP = dict(CONTRACTS["verify_chain"].smoke)
 SEARCH = dict(CONTRACTS["retriever"].smoke)
+ROWS = dict(CONTRACTS["processed_rows"].smoke)
+NEUTRAL = dict(ROWS["parameters"])
+IDS = dict(CONTRACTS["vocab_map"].smoke)
+MASK = dict(CONTRACTS["grammar_mask"].smoke)
+LOGPROBS = dict(CONTRACTS["logprobs"].smoke)
 
 ROTARY = CONTRACTS["rotary"].smoke
 BAD_CASES = [
@@ -82,6 +87,31 @@ BAD_CASES += [
     ("draft_and_verify", {**ROUND, "prefix": [2]}, "ids of the vocabulary"),
     ("draft_and_verify", {**ROUND, "gamma": -1}, "gamma and places must be ints of at least 0"),
     ("draft_and_verify", {**ROUND, "rounds": 0}, "rounds one of at least 1"),
+]
+
+BAD_CASES += [
+    ("processed_rows", {**ROWS, "draft": array("int64", (0,), ())}, "logits must have shape"),
+    ("processed_rows", {**ROWS, "prefix": array("int64", (0,), ())}, "at least one token"),
+    ("processed_rows", {**ROWS, "prefix": array("int64", (1,), (3,))}, "ids of the vocabulary"),
+    ("processed_rows", {**ROWS, "draft": [1]}, "draft must be int64"),
+    ("processed_rows", {**ROWS, "parameters": {"temperature": 1.0}}, "parameters must hold temperature"),
+    ("processed_rows", {**ROWS, "parameters": {**NEUTRAL, "temperature": 0.0}}, "temperature must be"),
+    ("processed_rows", {**ROWS, "parameters": {**NEUTRAL, "presence_penalty": float("nan")}}, "presence_penalty must be"),
+    ("processed_rows", {**ROWS, "parameters": {**NEUTRAL, "prompt_length": 2}}, "prompt_length must be an int from 0 to 1"),
+    ("processed_rows", {**ROWS, "parameters": {**NEUTRAL, "logit_bias": [[3, 1.0]]}}, "logit_bias must be"),
+    ("vocab_map", {**IDS, "ids": array("int64", (1,), (-1,))}, "ids must be"),
+    ("vocab_map", {**IDS, "ids": [1]}, "ids must be"),
+    ("vocab_map", {**IDS, "table": array("int64", (0,), ())}, "table must be"),
+    ("grammar_mask", {**MASK, "transitions": array("int64", (2, 2), (2, 0, 0, 0))}, "entries of transitions must be states"),
+    ("grammar_mask", {**MASK, "state": 2}, "must be states"),
+    ("grammar_mask", {**MASK, "transitions": [[0]]}, "of shape .S, V."),
+    ("grammar_mask", {**MASK, "tokens": array("int64", (1,), (-1,))}, "tokens must be ids"),
+    ("grammar_mask", {**MASK, "parents": array("int64", (1,), (0,))}, "a node before"),
+    ("logprobs", {**LOGPROBS, "tokens": array("int64", (1,), (1,))}, "tokens .gamma . 1,."),
+    ("logprobs", {**LOGPROBS, "emitted": 3}, "emitted must be"),
+    ("logprobs", {**LOGPROBS, "tokens": array("int64", (2,), (1, -1))}, "ids of the vocabulary"),
+    ("logprobs", {**LOGPROBS, "temperature": 0}, "temperature must be above 0"),
+    ("logprobs", {**LOGPROBS, "top": 4}, "top 0"),
 ]
 
 DRAWN = [["torch", [1, 2, 3, 4]], ["numpy", [5, 6, 7, 8]], ["random", [9, 10, 11, 12]]]
@@ -168,6 +198,21 @@ BAD_RESULTS = [
     ("verify_tree", [[0], 1], None),
     ("verify_tree", [[1], 1], "is not of the 1 nodes"),
     ("verify_tree", [[0], 2], "not one id of 0 … 1"),
+    ("processed_rows", array("float32", (2, 3), (0.5, 0.5, 0) * 2), None),
+    ("processed_rows", [[0.5, 0.5, 0]] * 2, None),
+    ("processed_rows", [[0.5, 0.5, 0]], "nested list"),
+    ("vocab_map", array("int32", (2,), (3, 1)), None),
+    ("vocab_map", [3], "nested list"),
+    ("vocab_map", array("float32", (2,), (3, 1)), "no array of integers"),
+    ("grammar_mask", None, "no list of rows but NoneType"),
+    ("grammar_mask", [[1, 0]], "1 rows instead of 2"),
+    ("grammar_mask", [[1, 0, 1]] * 2, "3 entries instead of 2, or 1 words"),
+    ("grammar_mask", [[1, 0.5]] * 2, "holds 0.5"),
+    ("grammar_mask", [[0.5], [1.0]], "came as something else than ints"),
+    ("logprobs", [-1.0, -2.0], None),
+    ("logprobs", array("float32", (2, 1), (-1, -2)), None),
+    ("logprobs", [[-1.0, -2.0]], "no flat list"),
+    ("logprobs", -1.0, "came as float"),
 ]
 
 
