@@ -108,7 +108,10 @@ class Worker:
             self._receive(START_SECONDS)
             described = self._ask({"do": "describe", "source": self.source.message(), "memory": self.limits.memory}, START_SECONDS)
         except Overdue:
-            raise Unloadable(f"{self.source.shown} did not load within {START_SECONDS:g} s.", hint="Its import must end; the worker was killed.") from None
+            raise Unloadable(
+                f"{self.source.shown} did not load within {START_SECONDS:g} s.",
+                hint="Its import, of a program its first call, must end; the worker was killed.",
+            ) from None
         except WorkerGone as event:
             last = event.output.strip()[-300:]
             raise Unloadable(f"{self.source.shown} could not be loaded: its process {event.how}.", hint=last or "`--python` picks the interpreter.") from None
