@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from specverify.audit.checkouts import commits, import_folder
 from specverify.errors import SpecverifyError, unknown
 from specverify.faults import fault, not_bug, not_bugs
 from specverify.subjects.source import Source, from_dotted, from_path, from_program
@@ -18,14 +19,16 @@ def gallery() -> list[str]:
     return sorted(path.stem for path in GALLERY.glob("*.py") if path.stem != "__init__")
 
 
-def source(text: str, python: str | None = None) -> Source:
-    """What one SUBJECT argument names.
+def source(text: str, python: str | None = None, checkout: str | None = None) -> Source:
+    """What one SUBJECT argument names; `checkout` is the folder of the repository that a gallery entry imports from.
 
     Raises:
         SpecverifyError: another form, an unknown name, or nothing there.
     """
     interpreter = python or sys.executable
     kind, colon, rest = text.partition(":")
+    if checkout is not None and kind != "gallery":
+        raise SpecverifyError(f"{text} takes no checkout.", hint="--checkout PATH is for entries of the gallery; `specverify list gallery` shows which.")
     if kind in ("http", "https"):
         raise SpecverifyError(
             "Servers cannot be audited in this version.", hint="Audit the functions that the server calls: a checkout, or py:MODULE:NAME@CONTRACT."
@@ -39,9 +42,16 @@ def source(text: str, python: str | None = None) -> Source:
     if kind == "not-bug" and colon:
         return Source(text, interpreter, module=not_bugs.MODULE, only=not_bug(rest).name)
     if kind == "gallery" and colon:
-        if rest not in gallery():
-            raise unknown("gallery entry", rest, gallery())
-        return Source(text, interpreter, file=str(GALLERY / f"{rest}.py"))
+        return _from_gallery(text, interpreter, checkout)
     if colon and not Path(text).exists():
         raise unknown("kind of subject", kind, KINDS)
     return from_path(text, interpreter)
+
+
+def _from_gallery(text: str, interpreter: str, checkout: str | None) -> Source:
+    """An entry, or with `gallery:NAME:SUBJECT` one subject of it."""
+    name, _, only = text.removeprefix("gallery:").partition(":")
+    if name not in gallery():
+        raise unknown("gallery entry", name, gallery())
+    folders, commit = import_folder(name, checkout), commits(name, checkout) if checkout else ""
+    return Source(text, interpreter, file=str(GALLERY / f"{name}.py"), only=only or None, folders=folders, commit=commit)

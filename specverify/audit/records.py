@@ -40,7 +40,7 @@ class Header(msgspec.Struct, tag="header", tag_field="kind", frozen=True):
 
 
 class SubjectRecord(msgspec.Struct, tag="subject", tag_field="kind", frozen=True):
-    """One subject: loaded, or not and why."""
+    """One subject: loaded, or not and why; `checkout` tells whether `commit` is that of a repository which a gallery entry imports from."""
 
     subject: str
     source: str
@@ -52,6 +52,7 @@ class SubjectRecord(msgspec.Struct, tag="subject", tag_field="kind", frozen=True
     versions: Mapping[str, str] = {}
     about: str = ""
     commit: str = ""
+    checkout: bool = False
     problem: str | None = None
     hint: str | None = None
     usage: bool = False

@@ -60,7 +60,7 @@ class Watcher:
     record: Callable[[Record], None] = lambda _: None
 
 
-def audit(arguments: list[str], settings: Settings, *, python: str | None, out: Path, workers: str, watcher: Watcher) -> Finished:
+def audit(arguments: list[str], settings: Settings, *, python: str | None, out: Path, workers: str, watcher: Watcher, checkout: str | None = None) -> Finished:
     """Audit what the arguments name.
 
     Args:
@@ -70,12 +70,13 @@ def audit(arguments: list[str], settings: Settings, *, python: str | None, out: 
         out: folder under which RUN is made.
         workers: pytest's -n: a number, or "auto".
         watcher: told what happens.
+        checkout: folder of the repository that a gallery entry imports from, if any.
 
     Raises:
         SpecverifyError: an argument that names nothing.
     """
     began = time.monotonic()
-    sources = list(dict.fromkeys(source(argument, python) for argument in arguments))
+    sources = list(dict.fromkeys(source(argument, python, checkout) for argument in arguments))
     folder = _folder(out, arguments)
     plan, subjects, reason = Plan(settings, ()), list[SubjectRecord](), INTERRUPTION
     _write_open(folder, _header(folder.name, arguments, settings), subjects)

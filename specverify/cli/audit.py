@@ -15,13 +15,14 @@ from specverify.cli.console import Console
 from specverify.errors import SpecverifyError, unknown
 from specverify.report.html import write_html
 
-SUBJECT_HELP = "A checkout or file, py:MODULE:NAME@CONTRACT, exec:PROGRAM, fault:NAME, not-bug:NAME or gallery:NAME."
+SUBJECT_HELP = "A checkout or file, py:MODULE:NAME@CONTRACT, exec:PROGRAM, fault:NAME, not-bug:NAME, gallery:NAME or gallery:NAME:SUBJECT."
 PAGE = "index.html"
 
 
 def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
     subjects: Annotated[list[str], typer.Argument(metavar="SUBJECT...", help=SUBJECT_HELP)],
     python: Annotated[str | None, typer.Option(help="Interpreter that has the subjects' dependencies (default: this one).")] = None,
+    checkout: Annotated[str | None, typer.Option(metavar="PATH", help="Folder of the repository that a gallery entry imports from.")] = None,
     run_key: Annotated[str, typer.Option(help="Key that all seeds are hashed from.")] = RUN_KEY,
     budget: Annotated[int, typer.Option(min=1, help="Draws of a confirmation.")] = CONFIRM_DRAWS,
     fail_on: Annotated[list[str] | None, typer.Option(help="grid or advisory: let these fail the run too.")] = None,
@@ -51,7 +52,7 @@ def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
     console = Console()
     with console:
         watcher = Watcher(console.started, console.record)
-        finished = run_audit(subjects, settings, python=python, out=out, workers=workers, watcher=watcher)
+        finished = run_audit(subjects, settings, python=python, out=out, workers=workers, watcher=watcher, checkout=checkout)
     page = finished.folder / PAGE
     write_html(list(finished.records), page)
     console.finished(finished, page)

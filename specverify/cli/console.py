@@ -45,6 +45,8 @@ class Console:
         """Print the heading and open a line per subject."""
         self._print(f"specverify {header.version} · suite {header.suite} · {' '.join(header.arguments)}")
         self._print(f"alpha {header.alpha:g} over {header.pairs} statistical checks · run key {header.run_key}\n")
+        for told in dict.fromkeys(f"{record.source} on a checkout at {record.commit}" for record in subjects if record.checkout):
+            self._print(told)
         for record in subjects:
             if record.problem is not None:
                 self._print(f"{record.subject:<{NAME}} {record.contract:<{CONTRACT}} NOT LOADED")

@@ -14,7 +14,7 @@ from specverify.audit.bench import Pool
 from specverify.audit.settings import Settings
 from specverify.contracts import CONTRACTS, recast
 from specverify.errors import SpecverifyError
-from specverify.gallery import PACKAGES
+from specverify.gallery import CHECKOUTS, PACKAGES
 from specverify.subjects.replies import Explored
 from specverify.subjects.subject import Description, Served, Subject, load
 
@@ -25,6 +25,7 @@ UNLOADABLE = 3
 def doctor(
     subject: Annotated[str | None, typer.Argument(metavar="[SUBJECT]", help="As for audit.")] = None,
     python: Annotated[str | None, typer.Option(help="Interpreter that has the subject's dependencies (default: this one).")] = None,
+    checkout: Annotated[str | None, typer.Option(metavar="PATH", help="Folder of the repository that a gallery entry imports from.")] = None,
 ) -> None:
     """Show what is installed; load a subject and show what it says of itself."""
     typer.echo(f"specverify {specverify.__version__} on Python {platform.python_version()}, {platform.platform()}")
@@ -33,7 +34,7 @@ def doctor(
         return
     for line in recipe(subject):
         typer.echo(line)
-    for line in _loaded(subject, python):
+    for line in _loaded(subject, python, checkout):
         typer.echo(line)
 
 
@@ -46,14 +47,14 @@ def recipe(subject: str) -> list[str]:
     return [
         f"{subject} needs an environment of its own:",
         f"  python3 -m venv .venv-{name} && .venv-{name}/bin/pip install {packages}",
-        f"  specverify audit {subject} --python .venv-{name}/bin/python",
+        f"  specverify audit {subject}{' --checkout PATH' * (name in CHECKOUTS)} --python .venv-{name}/bin/python",
     ]
 
 
-def _loaded(subject: str, python: str | None) -> list[str]:
+def _loaded(subject: str, python: str | None, checkout: str | None) -> list[str]:
     pool = Pool(Settings())
     try:
-        worker = pool.worker(source(subject, python))
+        worker = pool.worker(source(subject, python, checkout))
         descriptions, versions = load(worker)
         lines = [f"{_line(one)}{_randomness(one, worker)}" for one in descriptions]
     except SpecverifyError as error:

@@ -12,6 +12,7 @@ from specverify.contracts import CONTRACTS, PLANNED, Contract
 from specverify.errors import unknown
 from specverify.faults import FAULTS, NOT_BUGS, Fault
 from specverify.faults.smallest import shown
+from specverify.gallery import CHECKOUTS
 
 TOPICS = ("contracts", "properties", "faults", "gallery")
 
@@ -92,4 +93,10 @@ def _fault_alone(row: Fault) -> list[str]:
 
 
 def _gallery() -> list[str]:
-    return ["gallery (audit one with gallery:NAME)", *(f"  {name}" for name in gallery())]
+    return ["gallery (audit one with gallery:NAME)", *(f"  {name:<24}{_needs(name)}".rstrip() for name in gallery())]
+
+
+def _needs(name: str) -> str:
+    """What an entry audits beside installed packages."""
+    told = CHECKOUTS.get(name)
+    return f"--checkout PATH, a checkout of {told.repository} at {told.commit}" if told else ""

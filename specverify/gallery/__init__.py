@@ -1,9 +1,34 @@
-"""Subject files for published packages, as package data; the worker runs one in the interpreter that has the package."""
+"""Subject files for published packages and for checkouts of repositories, as package data; the worker runs one in the interpreter that has what it imports."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Checkout(NamedTuple):
+    """A repository that is no package: its name, the commit that the entry was written for, and the folder in it from which its modules are imported."""
+
+    repository: str
+    commit: str
+    root: str = "."
+
 
 PACKAGES = {
     "transformers": ("transformers==5.24.0",),
     "lucidrains": ("speculative-decoding==0.2.0",),
     "economize": ("economize==0.3.2", "transformers==5.24.0"),
     "flashspec": ("flashspec==0.3.1", "transformers==5.24.0"),
+    "rest": ("transformers==5.24.0",),
+    "llmspeculativesampling": ("transformers==5.24.0",),
+    "pearl": ("transformers==5.24.0", "accelerate"),
+    "lmflow": ("transformers==5.24.0",),
 }
 """What an entry's environment must have installed, beside torch and numpy, in the versions that its verdict speaks of."""
+
+CHECKOUTS = {
+    "rest": Checkout("FasterDecoding/REST", "50a5fc1"),
+    "llmspeculativesampling": Checkout("feifeibear/LLMSpeculativeSampling", "59a209d"),
+    "pearl": Checkout("smart-lty/ParallelSpeculativeDecoding", "5a6f369"),
+    "lmflow": Checkout("OptimalScale/LMFlow", "f3597db", "src"),
+}
+"""Entries that import from the user's own checkout, `--checkout PATH`."""

@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any, BinaryIO
 
 from specverify.contracts import Array, contract, fitted
-from specverify.errors import SpecverifyError, Unloadable
+from specverify.errors import SpecverifyError, Unloadable, unknown
 from specverify.subjects import adapt, batched, decide, explore, program, trial
 from specverify.subjects.declare import DECLARED, Declaration, location, subject
 from specverify.subjects.frames import BrokenPipe, read_frame, write_frame
@@ -99,6 +99,8 @@ def describe(source: Mapping[str, Any], bound: dict[str, trial.Bound]) -> list[d
         raise _unloadable(f"{source['shown']} could not be imported: {told}", str(reply["where"])) from error
     wanted = source.get("only")
     found = [declaration for declaration in DECLARED if wanted in (None, declaration.name)]
+    if wanted is not None and not found:
+        raise unknown(f"subject in {source['shown']},", wanted, {declaration.name for declaration in DECLARED})
     return [_introduce(declaration, name, bound) for declaration, name in zip(found, _distinct([one.name for one in found]), strict=True)]
 
 

@@ -1,0 +1,3 @@
+"""Stand-in: never run, the entry stands in for the package."""
+
+raise ImportError("heavy")
