@@ -119,3 +119,17 @@ def verify_batch(p, q, draft, lengths, generator):
 def verify_batch_of_generators(p, q, draft, lengths, *, generators, temperature):
     """A generator for each request; the rows of greedy ones are point masses."""
     return specref.verify(Standard(), p, q, draft, generators, lengths)
+
+
+@sv.subject("verify_packed", rule="standard", dtypes=DTYPES, rng="generators", supports=("temperature", "undefined padding"))
+def verify_packed(batch):
+    """Rows of probabilities, dense."""
+    return specref.verify(Standard(), *batch.dense(), batch.generators, batch.lengths)
+
+
+@sv.subject("verify_packed", rule="standard", dtypes=DTYPES, rng="generators", supports=("temperature", "top_k", "top_p"), conventions={"target": "logits"})
+def verify_packed_of_logits(batch):
+    """Each request under its own parameters."""
+    logits, q, draft = batch.dense()
+    told = zip(logits, batch.temperature.tolist(), batch.top_k.tolist(), batch.top_p.tolist(), strict=True)
+    return specref.verify(Standard(), torch.stack([specref.warp(*one) for one in told]), q, draft, batch.generators, batch.lengths)

@@ -18,6 +18,7 @@ from specverify.contracts import (
     verify_chain,
     verify_chain_greedy,
     verify_deterministic_draft,
+    verify_packed,
     verify_tree,
     verify_tree_greedy,
     warp,
@@ -31,7 +32,7 @@ from specverify.errors import SpecverifyError, unknown
 
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
-    verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, retriever, tree_buffers,
+    verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, verify_packed, retriever, tree_buffers,
     verify_tree_greedy, verify_tree,
 )  # fmt: skip
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from specverify.contracts import Array, Contract, Opaque, array, array_of
 from specverify.contracts.arrays import FORMATS
+from specverify.contracts.bundle import Bundle
 from specverify.subjects.declare import Declaration
 
 DEEPEST = 32
@@ -33,6 +34,8 @@ def into(kind: str, value: object, device: str = "cpu") -> Any:
     """One plain value as the subject's kind of array, inside lists too; numbers and functions pass."""
     if isinstance(value, list):
         return [into(kind, item, device) for item in value]
+    if isinstance(value, Bundle):
+        return value.make(lambda one: into(kind, one, device))
     if not isinstance(value, Array):
         return deepcopy(value)
     if kind == "list":

@@ -53,8 +53,16 @@ class Bound:
 
     def arguments(self, case: Case) -> list[Any]:
         """The case in the subject's world."""
-        expanded = self.contract.prepare({name: expand(value) for name, value in case.items()})
+        told = {**self.declaration.conventions, "scratch": list(self.declaration.later.get("scratch", ()))} if self.contract.bundles else {}  # type: ignore[call-overload]
+        expanded = self.contract.prepare({**told, **{name: expand(value) for name, value in case.items()}})
         return adapt.arguments(self.contract, self.declaration, expanded, lifted=self.lifted, device=self.device)
+
+    def run(self, values: list[Any], options: Mapping[str, Any]) -> Any:
+        """The subject's own answer; what comes beside an object lies on it."""
+        if not self.contract.bundles:
+            return self.declaration.function(*values, **options)
+        values[0].lend(options)
+        return self.declaration.function(*values)
 
     def options(self, seeds: random.Random, generator: Any, coins_: Any = None, case: Case | None = None) -> dict[str, Any]:
         """The keywords that carry the seed, the coins and what else the case may bring, if the subject declares them."""
@@ -113,11 +121,12 @@ def call(
     options = bound.options(random.Random(handed), bound.generator(handed), given, case)
     none: Callable[[], tuple[int, str]] = lambda: placed  # noqa: E731
     with put_uniform(*put) if put and given is None else nullcontext(none) as told:
-        reply, result = guarded(bound, case, lambda: bound.declaration.function(*values, **options))
+        reply, result = guarded(bound, case, lambda: bound.run(values, options))
         reply["uniforms"], reply["put"] = told()
     if watch:
         names = [parameter.name for parameter in bound.contract.parameters]
-        reply["changed"] = [name for name, old, new in zip(names, before, values, strict=True) if adapt.plain(old) != adapt.plain(new)]
+        inside = values[0].written(adapt.plain) if bound.contract.bundles else []
+        reply["changed"] = [name for name, old, new in zip(names, before, values, strict=True) if adapt.plain(old) != adapt.plain(new)] + inside
         reply["aliased"] = [name for name, value in zip(names, values, strict=True) if _shares(value, result)]
     if judge and reply["is"] == "value":
         reply["judged"] = judged(bound.declaration, lambda: bound.arguments(case), result, lambda plain: bound.outcome(case, plain))
@@ -181,11 +190,11 @@ def _drawer(bound: Bound, case: Case, ours: random.Random, generator: Any) -> Ca
 
     def draw(examples: dict[str, object]) -> Outcome:
         drawn = stream.draw(pick)
-        values = fixed()
-        for name, value in drawn.items():
+        values = bound.arguments({**case, **drawn}) if bound.contract.bundles else fixed()
+        for name, value in drawn.items() if not bound.contract.bundles else ():
             values[slots[name]] = adapt.into(bound.declaration.arrays, value, bound.device)
         options = bound.options(ours, generator, bound.coins(case, ours)[0], case)
-        reply, _ = guarded(bound, {**case, **drawn}, lambda: bound.declaration.function(*values, **options))
+        reply, _ = guarded(bound, {**case, **drawn}, lambda: bound.run(values, options))
         return stream.finish(pick, drawn, as_outcome(reply, examples))
 
     return draw

@@ -36,6 +36,7 @@ def judged(folder: Path, *arguments: str) -> str:
         "--ignore=retrievers",
         "--ignore=trees",
         "--ignore=batches",
+        "--ignore=packed",
         "--specverify-scope",
         "none",
         *arguments,
@@ -72,6 +73,12 @@ def test_no_tree_is_accused() -> None:
 @pytest.mark.slow
 def test_no_batch_is_accused() -> None:
     assert judged(TWINS / "batches").count(" ok") >= 7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["1", "2", "3"])
+def test_no_packed_batch_is_accused(key: str) -> None:
+    assert judged(TWINS / "packed", "--specverify-run-key", key).count(" ok") >= 8
 
 
 @pytest.mark.slow
