@@ -200,3 +200,17 @@ def logprobs(rows, tokens, emitted, temperature, top):
     given = rows, tokens[:emitted]
     entries = token_logprobs(*given, temperature)
     return (entries, likeliest(*given, top, temperature)) if top else entries
+
+
+@sv.subject("verify_packed", rule="standard", dtypes=DTYPES, rng="generators", supports=("temperature", "undefined padding"))
+def verify_packed(batch):
+    """Rows of probabilities, dense."""
+    return specref.verify(Standard(), *batch.dense(), batch.generators, batch.lengths)
+
+
+@sv.subject("verify_packed", rule="standard", dtypes=DTYPES, rng="generators", supports=("temperature", "top_k", "top_p"), conventions={"target": "logits"})
+def verify_packed_of_logits(batch):
+    """Each request under its own parameters."""
+    logits, q, draft = batch.dense()
+    told = zip(logits, batch.temperature.tolist(), batch.top_k.tolist(), batch.top_p.tolist(), strict=True)
+    return specref.verify(Standard(), torch.stack([specref.warp(*one) for one in told]), q, draft, batch.generators, batch.lengths)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from specprops.batches import EMPTY, Asked, Padding, padding_of, taken_apart, together
@@ -17,13 +17,16 @@ SEEDS = 6
 OTHER = 7_919
 """Added to a seed for another one."""
 
+OWN = ("generators", "coins")
+"""Ways to draw in which each request has numbers of its own."""
+
 Change = tuple[str, Sequence[Asked], Sequence[int], Padding]
 """What was done, the batch that came of it, and where each of the old requests lies in it, -1 for those that are gone; its padding."""
 
 
 def needs_seeds(subject: Description) -> str | None:
     """Why requests are not compared across batches."""
-    if "seeds" in subject.supports or subject.rng == "generators":
+    if "seeds" in subject.supports or subject.rng in OWN:
         return None
     return "it takes no seeds of single requests; the law of each is judged in all kinds of company"
 
@@ -81,7 +84,8 @@ def _another(one: Asked) -> Asked:
     """Another request of the same length: its tokens count backwards."""
     p, q = (tuple(row[::-1] for row in table) for table in (one.p, one.q))
     draft = tuple(len(p[0]) - 1 - x for x in one.draft or ())
-    return replace(one, p=p, q=q, draft=draft, seed=(one.seed or 0) + OTHER)
+    raw = None if one.raw is None else tuple(row[::-1] for row in one.raw)
+    return replace(one, p=p, q=q, raw=raw, draft=draft, seed=(one.seed or 0) + OTHER)
 
 
 def other_padding(trial: Trial, case: Case) -> None:
@@ -94,9 +98,9 @@ def other_padding(trial: Trial, case: Case) -> None:
         for more in (1, 5):
             yield f"when K grows by {more}", asked, places, replace(padding, places=padding.places + more)
         for token in (0, last):
-            yield f"when pads are token {token}", asked, places, Padding(token, padding.places + 1)
+            yield f"when pads are token {token}", asked, places, replace(padding, token=token, places=padding.places + 1, poison=False)
         if UNDEFINED in trial.subject.supports:
-            yield "when pads are undefined", asked, places, Padding(0, padding.places + 1, poison=True)
+            yield "when pads are undefined", asked, places, replace(padding, token=0, places=padding.places + 1, poison=True)
 
     _compared(trial, case, changes())
 
@@ -114,5 +118,24 @@ def guests(trial: Trial, case: Case) -> None:
             if not guest.greedy or "temperature" in trial.subject.supports:
                 yield f"behind {name}", [guest, *asked], range(1, len(asked) + 1), padding
                 yield f"before {name}", [*asked, guest], range(len(asked)), padding
+
+    _compared(trial, case, changes())
+
+
+def told_otherwise(trial: Trial, case: Case, changes: Mapping[str, Mapping[str, object]]) -> None:
+    """The same requests, and something of the whole batch put in another way; by what is said of it."""
+    asked, padding = taken_apart(case), padding_of(case)
+    ways = ((told, tuple({**dict(padding.beside), **beside}.items())) for told, beside in changes.items())
+    _compared(trial, case, ((told, asked, range(len(asked)), replace(padding, beside=beside)) for told, beside in ways))
+
+
+def beside(trial: Trial, case: Case, others: Sequence[Asked], told: str) -> None:
+    """Each request with each of the others in front of it."""
+    asked, padding = taken_apart(case), padding_of(case)
+
+    def changes() -> Iterator[Change]:
+        for b, one in enumerate(asked):
+            for other in others:
+                yield told, [other, one], [-1 if i != b else 1 for i in range(len(asked))], padding
 
     _compared(trial, case, changes())

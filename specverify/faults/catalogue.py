@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from specverify.errors import unknown
-from specverify.faults import table_of_batches, table_of_pieces, table_of_rounds, table_of_rows, table_of_state, table_of_steps, table_of_trees
+from specverify.faults import (
+    table_of_batches,
+    table_of_packed,
+    table_of_pieces,
+    table_of_rounds,
+    table_of_rows,
+    table_of_state,
+    table_of_steps,
+    table_of_trees,
+)
 from specverify.faults.fault import Fault
 
 TABLES: dict[str, tuple[Fault, ...]] = {
     "pieces": table_of_pieces.TABLE,
     "steps": table_of_steps.TABLE,
     "batches": table_of_batches.TABLE,
+    "packed": table_of_packed.TABLE,
     "trees": table_of_trees.TABLE,
     "rows": table_of_rows.TABLE,
     "rounds": table_of_rounds.TABLE,

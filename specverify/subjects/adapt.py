@@ -11,6 +11,7 @@ from typing import Any
 
 from specverify.contracts import Array, Contract, Opaque, array, array_of
 from specverify.contracts.arrays import FORMATS
+from specverify.contracts.bundle import Bundle
 from specverify.contracts.table_models import TableModel
 from specverify.subjects.declare import Declaration
 
@@ -44,6 +45,8 @@ def into(kind: str, value: object, device: str = "cpu") -> Any:
         return value.giving(lambda row: into(kind, row, device))
     if isinstance(value, list):
         return [into(kind, item, device) for item in value]
+    if isinstance(value, Bundle):
+        return value.make(lambda one: into(kind, one, device))
     if not isinstance(value, Array):
         return deepcopy(value)
     if kind == "plain":

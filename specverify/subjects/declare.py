@@ -95,8 +95,8 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
             row's end, or these and the accepted lengths (B,).
         seed: None (draws from the global generators), "int" (takes `seed=`) or "generator" (takes `generator=`).
         rng: "coins" where it takes its uniform numbers as `coins=`, a one-dimensional array of the rows' dtype (single precision for half); the contract says how
-            many. "generators" where a batch takes `generators=`, a torch.Generator for each request. "counter" where numbers are a function of seed and position: all rounds
-            of a text then get one seed. The other words of the page on contracts ("generator", "global") are recorded.
+            many, and a packed batch as `batch.coins`. "generators" where a batch takes `generators=`, a torch.Generator for each request. "counter" where numbers are a
+            function of seed and position: all rounds of a text then get one seed. The other words of the page on contracts ("generator", "global") are recorded.
         peek: of rng="counter" with seed="int": called with a seed and a position, the uniform number that the subject has there; each decision of a step is checked by it.
         mutates: arguments that it may write into.
         refuses: whether invalid input raises.
@@ -112,8 +112,8 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         name: how reports call it; the function's name by default.
         siblings: how the children of a node were drawn, of a step on trees: "with-replacement", "without-replacement", or "deterministic" (then q is None).
         sentinel: of a batch: what fills unused output slots; any number that is no token id if nothing is declared.
-        scratch: buffers handed over for output. This option and that below are for contracts not in this version; they are recorded.
-        models: the form of models that a loop takes.
+        scratch: of a packed batch: the buffers of `batch.scratch` that may hold anything; the others are zero.
+        models: the form of models that a loop takes; for contracts not in this version, and recorded.
 
     Returns:
         A decorator that records the callable and returns it unchanged.

@@ -159,7 +159,7 @@ def _introduce(declaration: Declaration, name: str, bound: dict[str, trial.Bound
     description: dict[str, object] = {
         "name": name, "contract": told.name, "claim": declaration.claim, "rule": declaration.rule, "arrays": declaration.arrays,
         "dtypes": declaration.dtypes, "devices": declaration.devices, "batch": declaration.batch, "seed": declaration.seed, "rng": declaration.rng,
-        "mutates": declaration.mutates, "refuses": declaration.refuses, "conventions": dict(declaration.conventions),
+        "mutates": declaration.mutates, "refuses": declaration.refuses, "conventions": dict(declaration.conventions), "scratch": list(declaration.later.get("scratch", ())),  # type: ignore[call-overload]
         "domain": declaration.domain, "ensures": declaration.ensures is not None, "oracle": declaration.oracle is not None,
         "raises": [one if isinstance(one, str) else one.__name__ for one in declaration.raises], "supports": declaration.supports,
         "peek": "peek" in declaration.later, "memory": declaration.memory, "slots": declaration.slots, "siblings": declaration.siblings, "file": file, "line": line,
@@ -180,6 +180,7 @@ def _misfit(bound: trial.Bound) -> str | None:
     keywords = {"int": ["seed"], "generator": ["generator"]}.get(declaration.seed or "", []) + ["coins"] * (declaration.rng == "coins")
     keywords += [parameter.name for parameter in told.optional if parameter.name in declaration.supports]
     keywords += ["generators"] * (declaration.rng == "generators" and bool(told.optional))
+    keywords = [] if told.bundles else keywords
     try:
         signature.bind(*told.parameters, **dict.fromkeys(keywords))
     except TypeError as error:

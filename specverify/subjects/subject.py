@@ -70,6 +70,7 @@ class Description:
     memory: int | None = None
     slots: int | None = None
     siblings: str | None = None
+    scratch: tuple[str, ...] = ()
     file: str = ""
     line: int = 0
     problem: str | None = None
