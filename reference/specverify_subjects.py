@@ -119,3 +119,15 @@ def verify_batch(p, q, draft, lengths, generator):
 def verify_batch_of_generators(p, q, draft, lengths, *, generators, temperature):
     """A generator for each request; the rows of greedy ones are point masses."""
     return specref.verify(Standard(), p, q, draft, generators, lengths)
+
+
+@sv.subject("draft_and_verify", rule="standard", seed="generator", dtypes=DTYPES, conventions={"drafting": "rows", "without_drafts": "plain"})
+def draft_and_verify(target, draft, prefix, gamma, generator):
+    """A round of a loop: the draft model samples, the target's rows judge."""
+    text, q = prefix, []
+    for _ in range(gamma):
+        q.append(draft(text))
+        text = (*text, int(specref.sample(q[-1], generator)))
+    p = torch.stack([target(text[: len(prefix) + i]) for i in range(gamma + 1)])
+    rows, drafted = torch.stack(q) if q else p[:0], torch.tensor(text[len(prefix) :], dtype=torch.int64)
+    return specref.verify_chain(p, rows, drafted, generator), rows, drafted

@@ -2,6 +2,7 @@
 
 from specverify.contracts import (
     accept_probability,
+    draft_and_verify,
     filter_logits,
     first_rejection,
     helper,
@@ -32,7 +33,7 @@ from specverify.errors import SpecverifyError, unknown
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
     verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, retriever, tree_buffers,
-    verify_tree_greedy, verify_tree,
+    verify_tree_greedy, verify_tree, draft_and_verify,
 )  # fmt: skip
 
 CONTRACTS: dict[str, Contract] = {module.CONTRACT.name: module.CONTRACT for module in _MODULES}

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from specverify.contracts.arrays import FLOATS, Array
 from specverify.contracts.copies import Copies
@@ -97,6 +97,7 @@ class Contract:
         prepare: run in the worker before a call: turns data of a case into what only lives there, such as a function.
         widest: outcomes of the rows of a case up to which its law is explored, where it is not the usual number.
         keywords: the values of all optional arguments, those that the case lacks drawn from the tool's own generator.
+        play: (case, arguments, subject) to the result, for contracts that call the subject more than once; `subject` takes the arguments of one call.
     """
 
     name: str
@@ -122,6 +123,7 @@ class Contract:
     optional: tuple[Parameter, ...] = ()
     widest: int | None = None
     keywords: Callable[[Case, Generator], dict[str, object]] = field(default=lambda _case, _rng: {})
+    play: Callable[[Case, Sequence[Any], Callable[..., Any]], Any] = field(default=lambda _case, values, subject: subject(*values))
 
     def blank(self) -> dict[str, object]:
         """An empty array for each argument: what stands for those that the tool draws, before it has drawn them."""

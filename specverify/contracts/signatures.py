@@ -34,7 +34,6 @@ PLANNED: dict[str, Signature] = {
         _of("A", "rotate_half", "ROT", "x", "(..., D)"),
         _of("A", "rotary", "ROT", "q k cos sin positions", "q and k, rotated"),
         _of("A", "repeat_kv", "RKV", "kv n", "(B, H n, T, D)"),
-        _of("B", "draft_and_verify", "DRV", "target draft prefix gamma", "tokens (n + 1,), q reported (gamma, V)"),
         _of("B", "verify_packed", "PCK", "batch", "rows of token ids, one per request"),
         _of("B", "verify_tree_lcrs", "TRE", "batch", "rows of token ids, one per request"),
         _of("C", "build_tree", "TRB", "parents selected", "mask, positions, first child, next sibling"),

@@ -11,6 +11,7 @@ from typing import Any
 
 from specverify.contracts import Array, Contract, Opaque, array, array_of
 from specverify.contracts.arrays import FORMATS
+from specverify.contracts.table_models import TableModel
 from specverify.subjects.declare import Declaration
 
 DEEPEST = 32
@@ -30,7 +31,9 @@ def arguments(contract: Contract, declaration: Declaration, case: Mapping[str, o
 
 
 def into(kind: str, value: object, device: str = "cpu") -> Any:
-    """One plain value as the subject's kind of array, inside lists too; numbers and functions pass."""
+    """One plain value as the subject's kind of array, inside lists and behind models too; numbers and functions pass."""
+    if isinstance(value, TableModel):
+        return value.giving(lambda row: into(kind, row, device))
     if isinstance(value, list):
         return [into(kind, item, device) for item in value]
     if not isinstance(value, Array):

@@ -210,7 +210,7 @@ class Once:
         self.drawn = (*self.drawn, drawn)
         values = self.bound.arguments({**self._given, **drawn})
         try:
-            return _kept(self.bound.declaration.function(*values, **self.bound.options(seeds, generator, self.coins(), self.case)))
+            return _kept(self.bound.ask(self.case, values, lambda: self.bound.options(seeds, generator, self.coins(), self.case)))
         except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001  whatever it raises is an outcome
             self.own(error)
             told = adapt.raised(error)

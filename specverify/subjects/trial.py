@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -64,6 +65,11 @@ class Bound:
             return {"seed": seeds.getrandbits(31), **given}
         return {"generator": generator, **given} if self.declaration.seed == "generator" else given
 
+    def ask(self, case: Case, values: Sequence[Any], options: Callable[[], dict[str, Any]]) -> Any:
+        """What the subject gives, on arguments of its own; `options` makes the keywords of each call, of all calls at once where numbers are a function of seed and position."""
+        each = functools.cache(options) if self.declaration.rng == "counter" else options
+        return self.contract.play(case, values, lambda *given: self.declaration.function(*given, **each()))
+
     def _optional(self, case: Case, seeds: random.Random) -> dict[str, Any]:
         """What it takes of the contract's optional arguments; seeds of the requests as generators where it declares so."""
         told, declared = self.contract.keywords(case, seeds), self.declaration
@@ -110,10 +116,10 @@ def call(
         seed_everything(key)
     given, placed = bound.coins({name: expand(value) for name, value in case.items()}, random.Random(part(key, "coins")), put)
     handed = key if seed is None else seed
-    options = bound.options(random.Random(handed), bound.generator(handed), given, case)
+    seeds, generator = random.Random(handed), bound.generator(handed)
     none: Callable[[], tuple[int, str]] = lambda: placed  # noqa: E731
     with put_uniform(*put) if put and given is None else nullcontext(none) as told:
-        reply, result = guarded(bound, case, lambda: bound.declaration.function(*values, **options))
+        reply, result = guarded(bound, case, lambda: bound.ask(case, values, lambda: bound.options(seeds, generator, given, case)))
         reply["uniforms"], reply["put"] = told()
     if watch:
         names = [parameter.name for parameter in bound.contract.parameters]
@@ -183,8 +189,7 @@ def _drawer(bound: Bound, case: Case, ours: random.Random, generator: Any) -> Ca
         values = fixed()
         for name, value in drawn.items():
             values[slots[name]] = adapt.into(bound.declaration.arrays, value, bound.device)
-        options = bound.options(ours, generator, bound.coins(case, ours)[0], case)
-        reply, _ = guarded(bound, {**case, **drawn}, lambda: bound.declaration.function(*values, **options))
+        reply, _ = guarded(bound, {**case, **drawn}, lambda: bound.ask(case, values, lambda: bound.options(ours, generator, bound.coins(case, ours)[0], case)))
         return stream.finish(pick, drawn, as_outcome(reply, examples))
 
     return draw

@@ -18,6 +18,8 @@ RETRIEVERS = ("rtr_longest_paths", "rtr_capped", "rtr_ties_drawn_once")
 """A convention each, and ties in an order of their own."""
 TREES = ("trb_row_for_each_path", "trg_any_of_equal_argmaxes")
 """Rows for paths that begin another, once accused; ties."""
+ROUNDS = ("drv_counter_based",)
+"""Numbers by seed and position, one seed for all rounds; lists, so that it is quick."""
 
 
 def judged(folder: Path, *arguments: str) -> str:
@@ -36,6 +38,7 @@ def judged(folder: Path, *arguments: str) -> str:
         "--ignore=retrievers",
         "--ignore=trees",
         "--ignore=batches",
+        "--ignore=rounds",
         "--specverify-scope",
         "none",
         *arguments,
@@ -62,6 +65,17 @@ def test_some_retrievers_are_not_accused() -> None:
 
 def test_some_trees_are_not_accused() -> None:
     assert judged(TWINS / "trees", "-k", " or ".join(TREES)).count(" ok") == len(TREES)
+
+
+@pytest.mark.slow
+def test_a_round_is_not_accused() -> None:
+    assert judged(TWINS / "rounds", "-k", " or ".join(ROUNDS)).count(" ok") == len(ROUNDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["specverify-1", "key-1", "key-2"])
+def test_no_round_is_accused(key: str) -> None:
+    assert judged(TWINS / "rounds", "--specverify-run-key", key).count(" ok") >= 9
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from specverify.errors import SpecverifyError
 ROW = array("float32", (2,), (0.5, 0.5))
 TREE = dict(CONTRACTS["verify_tree_greedy"].smoke)
 NODES = dict(CONTRACTS["verify_tree"].smoke)
+ROUND = dict(CONTRACTS["draft_and_verify"].smoke)
 STEP = dict(CONTRACTS["verify_chain"].smoke)
 SEARCH = dict(CONTRACTS["retriever"].smoke)
 
@@ -63,6 +64,11 @@ BAD_CASES += [
     ("verify_tree", {**NODES, "q": array("float64", (2, 2), (0.5,) * 4)}, "of one dtype"),
     ("verify_tree", {**NODES, "q": ROW}, "q too"),
     ("verify_tree", {**NODES, "pads": []}, "it takes p, q, parents, tokens"),
+    ("draft_and_verify", {**ROUND, "draft": ROW}, "target and draft must have shape"),
+    ("draft_and_verify", {**ROUND, "prefix": []}, "not empty"),
+    ("draft_and_verify", {**ROUND, "prefix": [2]}, "ids of the vocabulary"),
+    ("draft_and_verify", {**ROUND, "gamma": -1}, "gamma and places must be ints of at least 0"),
+    ("draft_and_verify", {**ROUND, "rounds": 0}, "rounds one of at least 1"),
 ]
 
 DRAWN = [["torch", [1, 2, 3, 4]], ["numpy", [5, 6, 7, 8]], ["random", [9, 10, 11, 12]]]
