@@ -8,6 +8,7 @@ import torch
 
 import specref
 import specverify as sv
+from specref.generation import ModelDrafter, ModuleModel, speculative
 from specref.rest import Rest, build
 from specref.rules import (
     Block,
@@ -131,3 +132,15 @@ def draft_and_verify(target, draft, prefix, gamma, generator):
     p = torch.stack([target(text[: len(prefix) + i]) for i in range(gamma + 1)])
     rows, drafted = torch.stack(q) if q else p[:0], torch.tensor(text[len(prefix) :], dtype=torch.int64)
     return specref.verify_chain(p, rows, drafted, generator), rows, drafted
+
+
+@sv.subject("generate", models="module", seed="generator")
+def generate(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, top_p, eos, generator):
+    """The loop on modules that read their text anew."""
+    sampling = specref.Sampling(temperature, top_k, top_p)
+    drafter = ModelDrafter(ModuleModel(draft, draft.vocab_size), sampling)
+    stop = () if eos is None else eos
+    written = speculative(
+        ModuleModel(target, target.vocab_size), drafter, [prompt.tolist()], generator, max_new_tokens=max_new_tokens, gamma=gamma, sampling=sampling, eos=stop
+    )
+    return written.tokens[0]

@@ -5,6 +5,7 @@ from specverify.contracts import (
     draft_and_verify,
     filter_logits,
     first_rejection,
+    generate,
     helper,
     keep_fraction,
     pad_path,
@@ -33,7 +34,7 @@ from specverify.errors import SpecverifyError, unknown
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
     verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, retriever, tree_buffers,
-    verify_tree_greedy, verify_tree, draft_and_verify,
+    verify_tree_greedy, verify_tree, draft_and_verify, generate,
 )  # fmt: skip
 
 CONTRACTS: dict[str, Contract] = {module.CONTRACT.name: module.CONTRACT for module in _MODULES}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from specverify.errors import unknown
-from specverify.faults import table_of_batches, table_of_pieces, table_of_rounds, table_of_steps, table_of_trees
+from specverify.faults import table_of_batches, table_of_loops, table_of_pieces, table_of_rounds, table_of_steps, table_of_trees
 from specverify.faults.fault import Fault
 
 TABLES: dict[str, tuple[Fault, ...]] = {
@@ -12,6 +12,7 @@ TABLES: dict[str, tuple[Fault, ...]] = {
     "batches": table_of_batches.TABLE,
     "trees": table_of_trees.TABLE,
     "rounds": table_of_rounds.TABLE,
+    "loops": table_of_loops.TABLE,
 }
 """The planted faults of each part of the catalogue."""
 

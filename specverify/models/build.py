@@ -13,6 +13,8 @@ FORMS = {
     "transformers": "a PreTrainedModel with generate() and a real cache",
 }
 """What `models=` may say."""
+MADE_BY = {"callable": "specverify.contracts.table_models", "module": "specverify.models.module", "transformers": "specverify.models.causal"}
+"""The module behind each form: with torch or transformers, whose import takes seconds."""
 
 
 def built(form: str, table: Table, eos: int | None = None) -> Any:

@@ -47,6 +47,7 @@ class Declaration:
     memory: int | None = None
     slots: int | None = None
     siblings: str | None = None
+    models: str | None = None
     later: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -112,8 +113,9 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         name: how reports call it; the function's name by default.
         siblings: how the children of a node were drawn, of a step on trees: "with-replacement", "without-replacement", or "deterministic" (then q is None).
         sentinel: of a batch: what fills unused output slots; any number that is no token id if nothing is declared.
-        scratch: buffers handed over for output. This option and that below are for contracts not in this version; they are recorded.
-        models: the form of models that a loop takes.
+        models: the form of models that a loop takes: "callable" (from a prefix, any sequence of ids, to the row (V,) of probabilities; the default), "module" (a
+            torch.nn.Module from ids (B, T) to logits (B, T, V), without a cache), "transformers" (a PreTrainedModel with generate() and a real cache).
+        scratch: buffers handed over for output. This option is for contracts not in this version; it is recorded.
 
     Returns:
         A decorator that records the callable and returns it unchanged.
@@ -139,8 +141,9 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         "memory": memory,
         "slots": slots,
         "siblings": _siblings(contract, siblings),
+        "models": _models(models),
     }
-    later = {"scratch": scratch, "sentinel": sentinel, "peek": _peek(peek, rng, seed), "models": models}
+    later = {"scratch": scratch, "sentinel": sentinel, "peek": _peek(peek, rng, seed)}
     _check_together(arrays, dtypes, seed)
 
     def declare(function: F) -> F:
@@ -192,6 +195,12 @@ def _siblings(name: str, siblings: str | None) -> str | None:
     if name == NAME and siblings is None:
         raise SpecverifyError("verify_tree needs to know how siblings were drawn.", hint=f"Declare siblings, one of {', '.join(SIBLINGS)}.")
     return _one_of("way to draw siblings", siblings, (None, *SIBLINGS))
+
+
+def _models(form: str | None) -> str | None:
+    from specverify.models import FORMS  # here, so that `import specverify` takes milliseconds
+
+    return _one_of("form of models", form, (None, *FORMS))
 
 
 def _rng(name: str, rng: str | None) -> str | None:

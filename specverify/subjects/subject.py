@@ -70,6 +70,7 @@ class Description:
     memory: int | None = None
     slots: int | None = None
     siblings: str | None = None
+    models: str | None = None
     file: str = ""
     line: int = 0
     problem: str | None = None
