@@ -12,7 +12,7 @@ from specprops.hygiene import inputs_unchanged, takes_a_seed
 from specprops.hygiene import same_seed as holds_a_seed
 from specprops.suite import prop
 from specprops.trial import Trial
-from specprops.violation import Row, Violation
+from specprops.violation import NotJudged, Row, Violation
 from specverify.contracts import Case
 from specverify.contracts.generate import number, tables
 from specverify.contracts.table_models import Prefix
@@ -203,7 +203,9 @@ def test_prompt_unchanged(trial: Trial, case: Case) -> None:
       source="theory S12d, S5; faults DRAFT-STATE, B121, EFFICIENCY", guards="efficiency", severity="advisory", after=("GEN-003",),
       first=lambda s: [texts.sure(s, 3, 24, "right")], applies=lambda s: None if s.models in DRAWS else "each row is a call of such a model")  # fmt: skip
 def test_own_draft(trial: Trial, case: Case) -> None:
-    _, calls, _ = trial.value(case).outcome[-1]
+    _, calls, of_draft = trial.value(case).outcome[-1]
+    if not of_draft:
+        raise NotJudged("the subject does not call the draft model")
     most, each = number(case, "max_new_tokens"), number(case, "gamma") + 1
     if calls > math.ceil(most / each) + 1:
         table = (Row("calls of the target", str(calls), f"{math.ceil(most / each)} or one more"),)
