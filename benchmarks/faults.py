@@ -14,7 +14,7 @@ from specverify.audit.verdict import UPHELD, Verdict, verdicts
 from specverify.faults import FAULTS, Fault
 
 ROOT = Path(__file__).resolve().parents[1]
-TWINS = tuple(ROOT / "tests" / "twins" / folder for folder in (".", "pieces", "retrievers", "trees", "batches", "rounds"))
+TWINS = tuple(ROOT / "tests" / "twins" / folder for folder in (".", "pieces", "retrievers", "trees", "batches", "rounds", "loops"))
 
 
 def audit(*arguments: str) -> list[Record]:

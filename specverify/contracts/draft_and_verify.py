@@ -223,7 +223,6 @@ CONTRACT = Contract(
         "drafting": Convention("whether gamma tokens are drawn from the rows that the draft gives, as they are, or by a law of its own, which q then holds", ("rows", "own")),
         "without_drafts": Convention("what a round without drafts is, gamma = 0; undeclared, it may be refused", ("plain",)),
     },
-    equivalents=("speculative_sampling_step", "speculative_generate"),
     stream=_stream,
     outcomes=_outcomes,
     prepare=_prepare,

@@ -7,7 +7,7 @@
 
 `models=` declares the form of both models. `supports=` declares which parameters it heeds, where it does not heed all: the others come at their neutral value
 (temperature 1, top_k V, top_p 1, eos None), and what needs them is not judged. Several prompts follow each other on the same two model objects, a call each; each call has
-a seed of its own, where seeds are taken.
+a seed of its own, where seeds are taken, but with `rng="counter"`.
 """
 
 from __future__ import annotations

@@ -96,8 +96,8 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
             row's end, or these and the accepted lengths (B,).
         seed: None (draws from the global generators), "int" (takes `seed=`) or "generator" (takes `generator=`).
         rng: "coins" where it takes its uniform numbers as `coins=`, a one-dimensional array of the rows' dtype (single precision for half); the contract says how
-            many. "generators" where a batch takes `generators=`, a torch.Generator for each request. The other words of the page on contracts ("generator", "counter",
-            "global") are recorded.
+            many. "generators" where a batch takes `generators=`, a torch.Generator for each request. "counter" where numbers are a function of seed and position: all
+            calls of a case then get one seed. The other words of the page on contracts ("generator", "global") are recorded.
         peek: of rng="counter" with seed="int": called with a seed and a position, the uniform number that the subject has there; each decision of a step is checked by it.
         mutates: arguments that it may write into.
         refuses: whether invalid input raises.

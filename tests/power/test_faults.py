@@ -19,9 +19,10 @@ QUICK = {
     "retrievers": ("documents-joined", "longest-paths-dropped", "guess-where-nothing-is-found", "ids-in-16-bits", "first-hits-of-the-sorted"),
     "batches": (),
     "rounds": ("bonus-of-the-row-before",),
+    "loops": (),
     "trees": ("branches-padded-with-zero", "ragged-branches-read-token-0", "mismatch-in-a-tree-drawn-again"),
 }  # fmt: skip
-"""Of each part of the catalogue those that are hardest to find, in one audit; of retrievers those of the released code, of batches those of `test_batches`; all: -m slow, or `specverify selftest`."""
+"""Of each part of the catalogue those that are hardest to find, in one audit; of retrievers those of the released code, of batches those of `test_batches`, of loops those of `test_loops`; all: -m slow, or `specverify selftest`."""
 
 
 @pytest.mark.parametrize("part", [part for part in QUICK if QUICK[part]])

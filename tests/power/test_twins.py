@@ -39,6 +39,7 @@ def judged(folder: Path, *arguments: str) -> str:
         "--ignore=trees",
         "--ignore=batches",
         "--ignore=rounds",
+        "--ignore=loops",
         "--specverify-scope",
         "none",
         *arguments,
@@ -79,6 +80,12 @@ def test_no_round_is_accused(key: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("key", ["specverify-1", "key-1", "key-2"])
+def test_no_loop_is_accused(key: str) -> None:
+    assert judged(TWINS / "loops", "--specverify-run-key", key).count(" ok") >= 6
+
+
+@pytest.mark.slow
 def test_no_tree_is_accused() -> None:
     assert judged(TWINS / "trees").count(" ok") >= 13
 
@@ -107,7 +114,7 @@ def test_no_twin_is_accused(audit: Callable) -> None:
 
 def test_the_reference_is_judged_like_any_other() -> None:
     """Its quick subjects; the others with -m slow."""
-    told = judged(REFERENCE, "-k", "(sample or residual or warp or greedy) and not sample_and_match")
+    told = judged(REFERENCE, "-k", "(sample or residual or warp or greedy) and not sample_and_match and not generate")
     assert told.count(" ok") >= 4
 
 
