@@ -114,7 +114,8 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         siblings: how the children of a node were drawn, of a step on trees: "with-replacement", "without-replacement", or "deterministic" (then q is None).
         sentinel: of a batch: what fills unused output slots; any number that is no token id if nothing is declared.
         models: the form of models that a loop takes: "callable" (from a prefix, any sequence of ids, to the row (V,) of probabilities; the default), "module" (a
-            torch.nn.Module from ids (B, T) to logits (B, T, V), without a cache), "transformers" (a PreTrainedModel with generate() and a real cache).
+            torch.nn.Module from ids (B, T) to logits (B, T, V), without a cache), "transformers" (a PreTrainedModel with generate() and a real cache), "seq2seq" (the same with an encoder, which reads the prompt;
+            the decoder starts with the id V).
         scratch: buffers handed over for output. This option is for contracts not in this version; it is recorded.
 
     Returns:
