@@ -17,7 +17,7 @@ from specverify.faults import FAULTS, NOT_BUGS, Fault
 QUICK_FAULTS = (
     "softmax-residual", "residual-reversed", "ratio-reversed", "ratio-uncapped", "counts-every-acceptance", "pad-one-short", "token-zero-raises", "one-hot-always-accepted",
     "greedy-row-late", "top-k-ignored", "fraction-rounded-down", "temperature-ignored", "seed-ignored", "last-window-missing", "documents-joined", "branches-padded-with-zero", "ragged-branches-read-token-0", "mismatch-in-a-tree-drawn-again",
-    "bonus-of-the-row-before",
+    "bonus-of-the-row-before", "rounds-counted-for-tokens",
 )  # fmt: skip
 """One of each contract but the steps of a chain and of a batch, whose audits take as long as all of these."""
 QUICK_NOT_BUGS = ("the-same-for-every-seed", "ties-are-cut", "residual-in-logarithms")

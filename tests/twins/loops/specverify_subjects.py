@@ -206,7 +206,8 @@ if importlib.util.find_spec("transformers"):
                 n += 1
             left = (p[n] - q[n]).clamp(min=0) if n < gamma else p[n]
             new, over = ended([*new, *drafted[:n], one(left if left.sum() > 0 else p[n])], max_new_tokens, eos)
-            cache.crop(len(text) + n)
+            if n < gamma:
+                cache.crop(n - gamma)
         return new
 
     @sv.subject("generate", models="transformers")
