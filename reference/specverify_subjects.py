@@ -8,6 +8,7 @@ import torch
 
 import specref
 import specverify as sv
+from specref.generation import ModelDrafter, ModuleModel, speculative
 from specref.grammar import Automaton
 from specref.logprobs import likeliest, token_logprobs
 from specref.processors import Processors
@@ -214,3 +215,15 @@ def verify_packed_of_logits(batch):
     logits, q, draft = batch.dense()
     told = zip(logits, batch.temperature.tolist(), batch.top_k.tolist(), batch.top_p.tolist(), strict=True)
     return specref.verify(Standard(), torch.stack([specref.warp(*one) for one in told]), q, draft, batch.generators, batch.lengths)
+
+
+@sv.subject("generate", models="module", seed="generator")
+def generate(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, top_p, eos, generator):
+    """The loop on modules that read their text anew."""
+    sampling = specref.Sampling(temperature, top_k, top_p)
+    drafter = ModelDrafter(ModuleModel(draft, draft.vocab_size), sampling)
+    stop = () if eos is None else eos
+    written = speculative(
+        ModuleModel(target, target.vocab_size), drafter, [prompt.tolist()], generator, max_new_tokens=max_new_tokens, gamma=gamma, sampling=sampling, eos=stop
+    )
+    return written.tokens[0]

@@ -6,6 +6,7 @@ from specverify.contracts import (
     draft_and_verify,
     filter_logits,
     first_rejection,
+    generate,
     grammar_mask,
     helper,
     keep_fraction,
@@ -42,7 +43,7 @@ from specverify.errors import SpecverifyError, unknown
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
     rotate_half, rotary, repeat_kv,
-    verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, verify_packed, draft_and_verify, retriever, tree_buffers,
+    verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, verify_packed, draft_and_verify, generate, retriever, tree_buffers,
     verify_tree_greedy, verify_tree, build_tree,
     processed_rows, vocab_map, grammar_mask, logprobs,
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from specverify.errors import unknown
 from specverify.faults import (
     table_of_batches,
+    table_of_loops,
     table_of_packed,
     table_of_pieces,
     table_of_rounds,
@@ -23,6 +24,7 @@ TABLES: dict[str, tuple[Fault, ...]] = {
     "trees": table_of_trees.TABLE,
     "rows": table_of_rows.TABLE,
     "rounds": table_of_rounds.TABLE,
+    "loops": table_of_loops.TABLE,
     "state": table_of_state.TABLE,
 }
 """The planted faults of each part of the catalogue."""

@@ -71,6 +71,7 @@ class Description:
     slots: int | None = None
     siblings: str | None = None
     scratch: tuple[str, ...] = ()
+    models: str | None = None
     file: str = ""
     line: int = 0
     problem: str | None = None
