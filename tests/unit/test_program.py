@@ -19,8 +19,8 @@ from specverify.law import product_law
 from specverify.subjects import program, worker
 from specverify.subjects.declare import DECLARED
 from specverify.subjects.inprocess import InProcess
-from specverify.subjects.replies import Died, Explored, Raised, Sampled, TimedOut, Unexplored, Value
 from specverify.subjects.program import ELSEWHERE
+from specverify.subjects.replies import Died, Explored, Raised, Sampled, TimedOut, Unexplored, Value
 from specverify.subjects.source import from_program
 from specverify.subjects.subject import Subject, load
 from specverify.subjects.worker import Limits, Worker
@@ -333,5 +333,5 @@ def test_a_program_is_asked_for_no_contract_whose_arguments_are_objects() -> Non
     for name, told in CONTRACTS.items():
         case = {argument: expand(value) for argument, value in told.smoke.items()}
         made = told.prepare(case).values() if name != "helper" else ()
-        objects = [value for value in made if not isinstance(value, (Array, int, float, list, tuple, type(None)))]
+        objects = [value for value in made if not isinstance(value, (Array, int, float, list, tuple, dict, type(None)))]
         assert not objects or name in ELSEWHERE, name
