@@ -159,10 +159,10 @@ def test_a_run_key_changes_the_cases_and_repeats(audit: Callable, project: Calla
 
 
 def test_an_interrupted_run_leaves_a_valid_marked_report(project: Callable, tmp_path: Path) -> None:
-    folder = project("import time\nimport specverify as sv\nsv.subject('pad_path')(lambda path, length, pad: time.sleep(30))")
-    command = [sys.executable, "-m", "specverify", "audit", str(folder), "--call-seconds", "60", "--out", str(tmp_path / "reports")]
+    folder = project("import time\nimport specverify as sv\nsv.subject('pad_path')(lambda path, length, pad: time.sleep(300))")
+    command = [sys.executable, "-m", "specverify", "audit", str(folder), "--call-seconds", "600", "--out", str(tmp_path / "reports")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
-    for _ in range(200):
+    for _ in range(600):
         if list((tmp_path / "reports").glob("*/pytest.log")):
             break
         time.sleep(0.1)
