@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from specverify.audit.health import health
-from specverify.audit.records import Certificate, Finding, PropertyRecord, Record, SubjectRecord
+from specverify.audit.records import CaseRecord, Certificate, Finding, PropertyRecord, Record, SubjectRecord
 
 UPHELD, USAGE, BROKEN, UNLOADABLE, UNDECIDED, INTERRUPTED = 0, 2, 1, 3, 4, 130
 PRIORITY = (INTERRUPTED, USAGE, BROKEN, UNLOADABLE, UNDECIDED, UPHELD)
@@ -13,6 +13,9 @@ PRIORITY = (INTERRUPTED, USAGE, BROKEN, UNLOADABLE, UNDECIDED, UPHELD)
 
 RESOLUTION = 0.15
 """Total variation that one screen of 2,000 draws flags with probability 99 %, up to 64 outcomes (measured in tests/power)."""
+
+RESOLVING = 2_000
+"""Draws that it holds for; of slow loops a case has fewer."""
 
 EXPLORED = " Laws are exact on the tested cases: every random choice was explored."
 SAMPLED = f" Laws were judged by sampling; a shift of total variation {RESOLUTION:g} that is spread over the outcomes of a tested case is found with probability 99 %."
@@ -71,10 +74,17 @@ def _verdict(subject: SubjectRecord, found: list[Record]) -> Verdict:
     rows = tuple(r for r in found if isinstance(r, PropertyRecord) and r.subject == subject.subject)
     findings = tuple(r for r in found if isinstance(r, Finding) and r.subject == subject.subject)
     code = _code(subject, rows)
-    notes, (headline, sentence) = health(rows), _words(subject, rows, findings, code)
+    notes, (headline, sentence) = health(rows), _words(subject, rows, findings, code, _fewest(subject, rows, found))
     if notes:
         headline, sentence = f"{headline}{WITH_A_NOTE}" if code == UPHELD else headline, f"{sentence} Health: {'; '.join(notes)}."
     return Verdict(subject, rows, findings, code, headline, sentence, notes)
+
+
+def _fewest(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], found: list[Record]) -> int:
+    """Draws of the case that has the fewest, of all laws that were sampled and held; as many as resolve what is promised, if there is none."""
+    laws = {row.property for row in rows if row.law and row.status == "ok" and row.evidence == "statistical" and row.certificate is None}
+    mine = (r for r in found if isinstance(r, CaseRecord) and r.subject == subject.subject and r.property in laws)
+    return min((r.statistics.draws for r in mine if r.statistics is not None), default=RESOLVING)
 
 
 def _code(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> int:
@@ -94,7 +104,7 @@ def _judged(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> bool:
     return any(row.status in JUDGED and row.guards in own for row in rows)
 
 
-def _words(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], findings: tuple[Finding, ...], code: int) -> tuple[str, str]:
+def _words(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], findings: tuple[Finding, ...], code: int, fewest: int) -> tuple[str, str]:
     claim = (subject.claim or "lossless").upper()
     if code == BROKEN:
         return _broken(claim, rows, findings)
@@ -105,7 +115,7 @@ def _words(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], findings: t
         return "WORKER LOST", reasons
     if code == UNDECIDED:
         return "INCONCLUSIVE", reasons or f"Nothing that the claim {subject.claim} promises was checked."
-    return _upheld(claim, rows)
+    return _upheld(claim, rows, fewest)
 
 
 def _certified(given: list[Certificate]) -> str:
@@ -128,10 +138,11 @@ def _some(sentence: str) -> str:
     return sentence.replace(" Laws", " Some laws", 1)
 
 
-def _upheld(claim: str, rows: tuple[PropertyRecord, ...]) -> tuple[str, str]:
+def _upheld(claim: str, rows: tuple[PropertyRecord, ...], fewest: int) -> tuple[str, str]:
     seen = f"{sum(row.cases for row in rows):,} cases and {sum(row.draws for row in rows):,} draws"
     rungs = {row.evidence for row in rows if row.law and row.status == "ok" and row.certificate is None}
     tail = "".join(_some(sentence) if rungs - {rung} else sentence for rung, sentence in TOLD.items() if rung in rungs)
+    tail += f" The fewest draws of a case were {fewest:,}, which find less." if fewest < RESOLVING else ""
     tail += _certified([row.certificate for row in rows if row.certificate is not None])
     doubtful = [row.property for row in rows if row.status == "unconfirmed"]
     if doubtful:
