@@ -21,7 +21,7 @@ QUICK = {
     "batches": (),
     "rows": ("rejected-drafts-left-in-the-text", "ids-mapped-where-they-stand", "rollback-forgotten", "bonus-from-the-row-before"),
     "rounds": ("bonus-of-the-row-before",),
-    "state": ("turned-the-other-way", "positions-counted-on-from-the-first", "heads-tiled"),
+    "state": ("turned-the-other-way", "positions-counted-on-from-the-first", "heads-tiled", "rejected-rows-come-back"),
     "trees": ("branches-padded-with-zero", "ragged-branches-read-token-0", "mismatch-in-a-tree-drawn-again"),
 }  # fmt: skip
 """Of each part of the catalogue those that are hardest to find, in one audit; of retrievers those of the released code, of batches those of `test_batches`; all: -m slow, or `specverify selftest`."""
