@@ -15,6 +15,7 @@ from specverify.contracts import (
     positive_part,
     processed_rows,
     ratio,
+    recurrent_state,
     repeat_kv,
     residual,
     retriever,
@@ -41,7 +42,7 @@ from specverify.errors import SpecverifyError, unknown
 
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
-    rotate_half, rotary, repeat_kv, kv_cache,
+    rotate_half, rotary, repeat_kv, kv_cache, recurrent_state,
     verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, draft_and_verify, retriever, tree_buffers,
     verify_tree_greedy, verify_tree, build_tree,
     processed_rows, vocab_map, grammar_mask, logprobs,

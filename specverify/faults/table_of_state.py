@@ -28,5 +28,10 @@ TABLE = (
     Fault("one-list-for-all-caches", "KV-TARGET", "kv_cache", ("B125",), "Makes the list of rows once, as a default argument.", ("KVC-006", "KVC-001")),
     Fault("full-cache-begins-anew", "KV-TARGET", "kv_cache", ("B097",), "Overwrites the first rows when the cache is full.", ("KVC-008",)),
     Fault("rows-beyond-the-capacity-dropped", "KV-TARGET", "kv_cache", ("B097",), "Drops the rows that do not fit in, and says nothing.", ("KVC-008",)),
+    Fault("state-saved-behind-the-drafts", "RECURRENT", "recurrent_state", ("B113",), "Saves the state when the drafts have been read, and goes back to that.", ("REC-003",)),
+    Fault("state-one-token-too-far-back", "RECURRENT", "recurrent_state", ("B113", "B121"), "Takes the state before the last accepted token.", ("REC-003",)),
+    Fault("state-of-the-block-where-none-is-accepted", "RECURRENT", "recurrent_state", ("B116",), "Takes the state behind the last draft where no token is accepted.", ("REC-003",)),
+    Fault("a-lone-token-leaves-the-slots", "RECURRENT", "recurrent_state", ("B116", "B118"), "Does not renew the saved states when it reads one token.", ("REC-003",)),
+    Fault("slots-of-all-requests", "RECURRENT", "recurrent_state", ("B113",), "Saves the states of all objects in the same slots.", ("REC-004",)),
 )
 # fmt: on

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from specprops import kv_cache
+from specprops import kv_cache, recurrent_state
 from specprops.histories import judged, operations
 from specprops.violation import Violation
 from specverify.contracts import CONTRACTS, Case
@@ -14,6 +14,7 @@ from specverify.subjects.declare import Declaration
 from specverify.subjects.subject import Description
 
 CACHE = Description("x", "kv_cache", "lossless", dtypes=("float32", "bfloat16"), supports=("select", "reset"))
+STATE = Description("x", "recurrent_state", "lossless")
 
 
 class Listed:
@@ -113,3 +114,41 @@ def test_what_is_drawn_is_lawful_and_holds_at_most_the_capacity() -> None:
 
     check()
     assert seen == {"append", "rollback", "select", "reset", "read"}
+
+
+class Text:
+    """A state that is the text itself."""
+
+    def __init__(self) -> None:
+        self.text = []
+
+    def advance(self, tokens: list) -> None:
+        self.text += tokens
+
+    def rollback(self, to_length: int) -> None:
+        del self.text[to_length:]
+
+    def state(self) -> list:
+        return self.text
+
+
+def test_a_replay_reads_the_committed_tokens_alone() -> None:
+    case = recurrent_state._case(STATE, [["advance", 0, 2], ["advance", 1, 1], ["rollback", 0, 1], ["advance", 0, 1]], [3, 1, 0, 2])
+    assert outcome("recurrent_state", Text, case)[-2:] == (((3, 2), (3, 2)), ((0,), (0,)))
+
+
+def test_rollbacks_that_are_drawn_reach_into_the_last_block_alone() -> None:
+    @settings(max_examples=60, database=None, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(recurrent_state.drawn(STATE, objects=2))
+    def check(case: dict) -> None:
+        CONTRACTS["recurrent_state"].check(case)
+        lengths, block = {}, {}
+        for name, which, *rest in operations(case):
+            if name == "advance":
+                lengths[which], block[which] = lengths.get(which, 0) + rest[0], rest[0]
+            elif name == "rollback":
+                assert lengths[which] - block.pop(which) <= rest[0] <= lengths[which]
+                lengths[which] = rest[0]
+        assert all(state == replay for state, replay in (told for told in outcome("recurrent_state", Text, case) if told != ("done",)))
+
+    check()

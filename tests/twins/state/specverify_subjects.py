@@ -277,3 +277,69 @@ class kvc_lists:
         for i in reversed([i for i, keep in enumerate(self.keep) if not keep]):
             del self.k[i], self.v[i], self.keep[i]
         return self.k, self.v
+
+
+@sv.subject("recurrent_state", supports=("history",))
+class rec_text:
+    """Keeps the text and reads it anew whenever it is asked."""
+
+    def __init__(self):
+        self.text = []
+
+    def advance(self, tokens):
+        self.text += tokens.tolist()
+
+    def rollback(self, to_length):
+        del self.text[to_length:]
+
+    def state(self):
+        h = torch.zeros(3)
+        for token in self.text:
+            h = torch.tanh(h.roll(1) + token - 0.5)
+        return h
+
+
+@sv.subject("recurrent_state", arrays="numpy", conventions={"vocabulary": 2})
+class rec_scan:
+    """Linear: reads a block as one product of sums, so that it rounds otherwise than token by token; keeps the states of the last block alone."""
+
+    def __init__(self):
+        self.h, self.length = np.zeros(2, np.float32), 0
+
+    def advance(self, tokens):
+        steps = np.arange(len(tokens) + 1, dtype=np.float32)
+        inputs = np.stack([tokens + 1, 2 * tokens - 1], 1).astype(np.float32)
+        gathered = np.concatenate([np.zeros((1, 2), np.float32), np.cumsum(inputs / 0.7 ** steps[1:, None], 0)])
+        self.start, self.states = self.length, 0.7 ** steps[:, None] * (self.h + gathered)
+        self.h, self.length = self.states[-1], self.length + len(tokens)
+
+    def rollback(self, to_length):
+        self.h, self.length = self.states[to_length - self.start], to_length
+
+    def state(self):
+        return self.h
+
+
+@sv.subject("recurrent_state")
+class rec_in_place:
+    """A convolution's window and a sum, both written in place and handed out as they are, several parts in a list; the accepted tokens are read again from the state before."""
+
+    def __init__(self):
+        self.window, self.total, self.length = torch.zeros(2), torch.zeros(()), 0
+
+    def advance(self, tokens):
+        self.before, self.tokens = (self.window.clone(), self.total.clone(), self.length), tokens
+        for token in tokens:
+            self.window[:] = torch.stack([self.window[1], token.float() + 1])
+            self.total.mul_(0.5).add_(self.window.prod())
+            self.length += 1
+
+    def rollback(self, to_length):
+        window, total, length = self.before
+        self.window.copy_(window)
+        self.total.copy_(total)
+        self.length = length
+        self.advance(self.tokens[: to_length - length])
+
+    def state(self):
+        return [self.window, self.total]
