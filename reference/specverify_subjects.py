@@ -3,12 +3,14 @@
 import functools
 import itertools
 import tempfile
+from types import SimpleNamespace
 
 import torch
 
 import specref
 import specverify as sv
 from specref.generation import ModelDrafter, ModuleModel, speculative
+from specref.generation.transformers_cache import CachedTexts
 from specref.grammar import Automaton
 from specref.logprobs import likeliest, token_logprobs
 from specref.processors import Processors
@@ -227,3 +229,30 @@ def generate(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, t
         ModuleModel(target, target.vocab_size), drafter, [prompt.tolist()], generator, max_new_tokens=max_new_tokens, gamma=gamma, sampling=sampling, eos=stop
     )
     return written.tokens[0]
+
+
+@sv.subject("kv_cache", dtypes=DTYPES, supports=("select",), conventions={"full": "grows"})
+class CacheOfOneText:
+    """The state of one text in a transformers model, its cache made of one layer; a model's place in `append` is taken by what is handed over."""
+
+    def __init__(self, capacity):
+        self.layer = SimpleNamespace(keys=None, values=None)
+        self.state = CachedTexts(1, SimpleNamespace(layers=[self.layer]))
+
+    def append(self, k, v):
+        known = (self.layer.keys, self.layer.values)
+        self.layer.keys, self.layer.values = (torch.cat([*([] if old is None else [old]), new[None, None]], 2) for old, new in zip(known, (k, v), strict=True))
+        self.state.grow(self.state.with_new([len(k)]))
+
+    def length(self):
+        return self.state.counts[0]
+
+    def rollback(self, to_length):
+        self.state.crop([to_length])
+
+    def select(self, kept):
+        self.state.nodes = self.length()
+        self.state.keep([kept])
+
+    def rows(self):
+        return [] if self.layer.keys is None else self.layer.keys[0, 0], [] if self.layer.values is None else self.layer.values[0, 0]

@@ -37,6 +37,8 @@ QUICK_FAULTS = (
     "turned-the-other-way",
     "positions-of-the-first-request",
     "heads-tiled",
+    "rejected-rows-come-back",
+    "state-saved-behind-the-drafts",
     "bonus-of-the-row-before",
     "bonus-row-unprocessed",
     "id-0-is-a-pad",

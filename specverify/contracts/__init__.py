@@ -10,11 +10,13 @@ from specverify.contracts import (
     grammar_mask,
     helper,
     keep_fraction,
+    kv_cache,
     logprobs,
     pad_path,
     positive_part,
     processed_rows,
     ratio,
+    recurrent_state,
     repeat_kv,
     residual,
     retriever,
@@ -42,7 +44,7 @@ from specverify.errors import SpecverifyError, unknown
 
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
-    rotate_half, rotary, repeat_kv,
+    rotate_half, rotary, repeat_kv, kv_cache, recurrent_state,
     verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, verify_packed, draft_and_verify, generate, retriever, tree_buffers,
     verify_tree_greedy, verify_tree, build_tree,
     processed_rows, vocab_map, grammar_mask, logprobs,

@@ -32,7 +32,7 @@ class Elsewhere(Exception):
 def arguments(contract: Contract, declaration: Declaration, case: Mapping[str, object], *, lifted: bool, device: str) -> list[Any]:
     """The case's values in the subject's world, in the contract's order; `lifted` makes one row (V,) a batch (1, V)."""
     values = []
-    for parameter in contract.parameters:
+    for parameter in contract.handed:
         value = case[parameter.name]
         if lifted and parameter.name in contract.row_parameters and isinstance(value, Array) and len(value.shape) == 1:
             value = Array(value.dtype, (1, *value.shape), value.data)

@@ -139,7 +139,7 @@ def call(
         reply, result = guarded(bound, case, ask)
         reply["uniforms"], reply["put"] = told()
     if watch:
-        names = [parameter.name for parameter in bound.contract.parameters]
+        names = [parameter.name for parameter in bound.contract.handed]
         inside = values[0].written(adapt.plain) if bound.contract.bundles else []
         reply["changed"] = [name for name, old, new in zip(names, before, values, strict=True) if adapt.plain(old) != adapt.plain(new)] + inside
         reply["aliased"] = [name for name, value in zip(names, values, strict=True) if _shares(value, result)]

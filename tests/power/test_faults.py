@@ -23,7 +23,7 @@ QUICK = {
     "rows": ("rejected-drafts-left-in-the-text", "ids-mapped-where-they-stand", "rollback-forgotten", "bonus-from-the-row-before"),
     "rounds": ("bonus-of-the-row-before",),
     "loops": (),
-    "state": ("turned-the-other-way", "positions-counted-on-from-the-first", "heads-tiled"),
+    "state": ("turned-the-other-way", "positions-counted-on-from-the-first", "heads-tiled", "rejected-rows-come-back"),
     "trees": ("branches-padded-with-zero", "ragged-branches-read-token-0", "mismatch-in-a-tree-drawn-again"),
 }  # fmt: skip
 """Of each part of the catalogue those that are hardest to find, in one audit; of retrievers those of the released code, of batches and packed ones those of `test_batches`, of loops those of `test_loops`; all: -m slow, or `specverify selftest`."""
