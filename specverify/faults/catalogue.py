@@ -6,6 +6,7 @@ from specverify.errors import unknown
 from specverify.faults import (
     table_of_batches,
     table_of_packed,
+    table_of_packed_trees,
     table_of_pieces,
     table_of_rounds,
     table_of_rows,
@@ -21,6 +22,7 @@ TABLES: dict[str, tuple[Fault, ...]] = {
     "batches": table_of_batches.TABLE,
     "packed": table_of_packed.TABLE,
     "trees": table_of_trees.TABLE,
+    "packed trees": table_of_packed_trees.TABLE,
     "rows": table_of_rows.TABLE,
     "rounds": table_of_rounds.TABLE,
     "state": table_of_state.TABLE,
