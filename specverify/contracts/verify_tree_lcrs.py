@@ -37,7 +37,7 @@ BESIDE = ("ids", "poison")
 OF_THE_BATCH = (*BESIDE, "sizes", "slots", "pad", "seeds", "temperature")
 PATHS = "path and token"
 WIDEST = 128
-"""Outcomes up to which a law is explored: three nodes in two levels over three tokens have 81, in half a second."""
+"""Outcomes up to which a law is explored: three nodes in two levels over three tokens have 81, which take a vectorised step seconds."""
 OUTPUT = Convention(
     "what comes back: rows of token ids, filled up behind their ends or not, and the accepted lengths (B,) beside them where ids may stand behind an end; the same with "
     "the numbers of emitted tokens; all ids one behind the other, and how many of them are of each request (B,); or the slots of the accepted nodes, filled up with numbers "
@@ -111,17 +111,18 @@ def _outcome(case: Case, result: object) -> Outcome:
     """A tuple of rows of emitted tokens; declared conventions and the sentinel stand in the case."""
     output, sentinel, above = str(case.get("output", "rows")), case.get("sentinel"), _parents(case)
     rows = [[*path, token] for path, token in _followed(case, above, result)] if output == PATHS else result
-    longest = [range(depth_of(parents)) for parents in above]
-    width = array_of(case, "target" if "target" in case else "p").shape[-1]
+    longest, width = [range(depth_of(parents)) for parents in above], array_of(case, "target" if "target" in case else "p").shape[-1]
     return read(rows, Expected(longest, width, "rows" if output == PATHS else output, sentinel if isinstance(sentinel, int) and output != PATHS else None))
 
 
 def _followed(case: Case, above: Sequence[Sequence[int]], result: object) -> list[tuple[list[int], int]]:
     """Of each request the tokens of the nodes in whose slots its path is, and the token behind it."""
     paths, last = parts(("paths of slots", "tokens behind them"), result, 2)
-    rows, behind = listed(paths), token_list(last)
+    rows, behind, width = listed(paths), token_list(last), array_of(case, "target" if "target" in case else "p").shape[-1]
     if not isinstance(rows, list) or not len(rows) == len(behind) == len(above):
         raise Malformed(f"there is no row of slots and no token for each of {len(above)} requests")
+    if not {*behind} <= {*range(width)}:
+        raise Malformed(f"the tokens behind the paths are {behind}, not ids of 0 … {width - 1}")
     tokens = [one.values for one in split(array_of(case, "tokens"), numbers(case, "sizes"))]
     return [([int(mine[slot - 1]) for slot in _path(b, row, above[b])], token) for b, (row, token, mine) in enumerate(zip(rows, behind, tokens, strict=True))]
 
