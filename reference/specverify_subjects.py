@@ -123,12 +123,14 @@ def greedy_tree(logits, parents, tokens):
     return tree_step(GreedyTree(), GREEDY(logits), None, parents, tokens, torch.Generator())
 
 
-for called, rule, siblings, declared in (
+TREE_RULES = (
     ("with_replacement", RecursiveRejection(replacement=True), "with-replacement", "standard"),
     ("without_replacement", RecursiveRejection(replacement=False), "without-replacement", "standard"),
     ("deterministic_children", DeterministicChildren(), "deterministic", "standard"),
     ("trie_sample_and_match", TrieSampleAndMatch(), "deterministic", "sample-and-match"),
-):
+)
+"""Name, rule, how its children are drawn, and what it is declared as."""
+for called, rule, siblings, declared in TREE_RULES:
     sv.subject("verify_tree", name=called, siblings=siblings, rule=declared, dtypes=DTYPES, seed="generator", refuses=True, conventions={"pad": NONE})(
         functools.partial(tree_step, rule)
     )
@@ -256,3 +258,35 @@ class CacheOfOneText:
 
     def rows(self):
         return [] if self.layer.keys is None else self.layer.keys[0, 0], [] if self.layer.values is None else self.layer.values[0, 0]
+
+
+def parents_of(first, sibling, size):
+    """The node above each, from lists of slots that end with NONE; slot k + 1 is node k."""
+    above = [NONE] * size
+    for slot in range(size + 1):
+        child = first[slot]
+        while child != NONE:
+            above[child - 1], child = slot + NONE, sibling[child]
+    return tuple(above)
+
+
+def lcrs_step(rule, batch):
+    """Packed trees in the reference's own form; slots beyond its largest tree are cut off."""
+    links, sizes = batch.lcrs(end=NONE), batch.sizes.tolist()
+    lists = zip(links.tokens.tolist(), links.first_child.tolist(), links.next_sibling.tolist(), sizes, strict=True)
+    trees = pack([Tree(tuple(tokens[1 : size + 1]), parents_of(first, sibling, size)) for tokens, first, sibling, size in lists])
+    p, q = (rows if rows is None else rows[:, : max(sizes) + 1] for rows in (links.target, links.q))
+    verdict = verify_tree(rule, p, q, trees, batch.generators)
+    return verdict.tokens, verdict.accepted
+
+
+for called, rule, siblings, declared in TREE_RULES:
+    sv.subject(
+        "verify_tree_lcrs",
+        name=f"packed_{called}",
+        siblings=siblings,
+        rule=declared,
+        dtypes=DTYPES,
+        rng="generators",
+        supports=("temperature", "undefined padding"),
+    )(functools.partial(lcrs_step, rule))

@@ -31,7 +31,7 @@ SELDOM = 1 / 8
 class Asked:
     """One request: rows of the target (n + 1, V) and of the draft (n, V), its draft if that is not to be drawn, its seed if it has one.
 
-    Where the subject makes the rows of the target: `raw` logits that they come from, and the parameters.
+    Where the subject makes the rows of the target: `raw` logits that they come from, and the parameters. Where the draft is a tree: the node above each of its tokens.
     """
 
     p: Rows
@@ -43,6 +43,7 @@ class Asked:
     temperature: float = 1.0
     top_k: int | None = None
     top_p: float = 1.0
+    parents: tuple[int, ...] | None = None
 
     @property
     def logits(self) -> Rows:
@@ -208,12 +209,12 @@ def many(subject: Description) -> list[Case]:
     rng, asked = random.Random("many"), list[Asked]()
     for b in range(MANY):
         n, cold = b % 4, "temperature" in subject.supports and b % 8 == 5  # noqa: PLR2004
-        p = tuple(_some(rng, 1 if cold else 3) for _ in range(n + 1))
-        asked.append(Asked(p, tuple(_some(rng, 4) for _ in range(n)), greedy=cold))
+        p = tuple(some(rng, 1 if cold else 3) for _ in range(n + 1))
+        asked.append(Asked(p, tuple(some(rng, 4) for _ in range(n)), greedy=cold))
     return [together(one_dtype(subject), asked)]
 
 
-def _some(rng: random.Random, support: int) -> tuple[float, ...]:
+def some(rng: random.Random, support: int) -> tuple[float, ...]:
     """A row over four tokens, in sixteenths, with so many tokens in its support."""
     cuts = sorted(rng.sample(range(1, 16), support - 1))
     weights = [b - a for a, b in itertools.pairwise([0, *cuts, 16])] + [0] * (4 - support)

@@ -39,9 +39,9 @@ class Handed:
         return self.kept[name][1]
 
     def written(self, plain: Callable[[Any], object]) -> list[str]:
-        """What was written into, but for buffers; `plain` reads an array back."""
+        """What was written into, but for buffers; `plain` reads an array back. As text, in which NaN is what it was."""
         given = [(name.rpartition("/"), pair) for name, pair in self.kept.items()]
-        return [name for (view, _, name), (before, now) in given if view != SCRATCH and plain(now) != plain(self._into(before))]
+        return [name for (view, _, name), (before, now) in given if view != SCRATCH and repr(plain(now)) != repr(plain(self._into(before)))]
 
 
 def filled(dtype: str, shape: tuple[int, ...], poison: float) -> Array:

@@ -31,7 +31,6 @@ def _of(part: str, name: str, prefix: str, parameters: str, returns: str) -> Sig
 PLANNED: dict[str, Signature] = {
     one.name: one
     for one in (
-        _of("B", "verify_tree_lcrs", "TRE", "batch", "rows of token ids, one per request"),
         _of("D", "prefill", "PRE", "model tokens chunks", "logits (T, V)"),
         _of("F", "drafter", "DRF", "context", "tokens, q or none"),
         _of("F", "session", "SES", "", "an object with begin, draft, accept, state"),

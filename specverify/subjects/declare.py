@@ -191,10 +191,10 @@ def _peek(peek: object, rng: str | None, seed: str | None) -> object:
 
 def _siblings(name: str, siblings: str | None) -> str | None:
     """The option, checked: the law of a step on trees depends on it."""
-    from specverify.contracts.verify_tree import NAME, SIBLINGS  # here, so that `import specverify` takes milliseconds
+    from specverify.contracts.verify_tree import SIBLINGS, TAKEN_BY  # here, so that `import specverify` takes milliseconds
 
-    if name == NAME and siblings is None:
-        raise SpecverifyError("verify_tree needs to know how siblings were drawn.", hint=f"Declare siblings, one of {', '.join(SIBLINGS)}.")
+    if name in TAKEN_BY and siblings is None:
+        raise SpecverifyError(f"{name} needs to know how siblings were drawn.", hint=f"Declare siblings, one of {', '.join(SIBLINGS)}.")
     return _one_of("way to draw siblings", siblings, (None, *SIBLINGS))
 
 

@@ -20,6 +20,7 @@ QUICK = {
     "retrievers": ("documents-joined", "longest-paths-dropped", "guess-where-nothing-is-found", "ids-in-16-bits", "first-hits-of-the-sorted"),
     "batches": (),
     "packed": (),
+    "packed trees": (),
     "rows": ("rejected-drafts-left-in-the-text", "ids-mapped-where-they-stand", "rollback-forgotten", "bonus-from-the-row-before"),
     "rounds": ("bonus-of-the-row-before",),
     "loops": (),
