@@ -31,6 +31,8 @@ ROLES = {
     "seed": r"seed|random_seed|s",
     "x": r"x|t|tensor|hidden(_states)?|q|k",
     "cos": r"cos(_\w+)?|freqs?(_cis)?|pos(itions?)?|sinu\w*|rope",
+    "sin": r"sin(_\w+)?",
+    "positions": r"pos(ition)?s?(_ids)?",
     "kv": r"hidden_states|kv|x|keys?|values?|k|v|states",
     "repeats": r"n_?rep(eats?|s)?|n|num_\w*(groups|repeats?)|repeats?|n_groups|groups",
     "parents": r"parents?(_\w+)?|parent_(list|ids|indices)|tree",

@@ -32,12 +32,13 @@ UNPROFILED = {"helper"}
 
 @dataclass(frozen=True)
 class Candidate:
-    """A symbol and a contract that it may fill: points, and why."""
+    """A symbol and a contract that it may fill: points, and why; of a member of a class also that class."""
 
     symbol: Symbol
     contract: str
     score: float
     reasons: tuple[str, ...]
+    owner: Symbol | None = None
 
     @property
     def planned(self) -> bool:
@@ -48,8 +49,10 @@ class Candidate:
 def candidates(found: Iterable[Symbol], behind: float = 0.0) -> list[Candidate]:
     """The best contract of each symbol that has one, heaviest first; with `behind`, the others that are at most so many points behind it too."""
     kept: list[Candidate] = []
+    found = list(found)
+    known = {(symbol.file, symbol.name): symbol for symbol in found}
     for symbol in found:
-        ranked = sorted(_judged(symbol), key=lambda one: -one.score)
+        ranked = sorted(_judged(symbol, known.get((symbol.file, symbol.name.rpartition(".")[0]))), key=lambda one: -one.score)
         kept += ranked[:1] + [one for one in ranked[1:] if one.score >= ranked[0].score - behind and behind > 0]
     return sorted(_without_parts(kept), key=lambda one: (-one.score, one.symbol.file, one.symbol.line))
 
@@ -66,11 +69,11 @@ def _is_part(one: Candidate, whole: str) -> bool:
     return one.contract == whole or any(re.fullmatch(group, _bare(one.symbol)) for group in profiles()[whole].methods)
 
 
-def _judged(symbol: Symbol) -> Iterator[Candidate]:
+def _judged(symbol: Symbol, owner: Symbol | None) -> Iterator[Candidate]:
     for contract, profile in profiles().items():
         score, reasons = points(symbol, profile)
         if score >= (ENOUGH if _named(symbol, profile) or _hinted(symbol, profile) else UNNAMED):
-            yield Candidate(symbol, contract, score, tuple(reasons))
+            yield Candidate(symbol, contract, score, tuple(reasons), owner)
 
 
 @cache
