@@ -21,6 +21,8 @@ from specverify.subjects.source import Source
 from specverify.subjects.subject import Subject, load
 from specverify.subjects.worker import Limits, Worker
 
+SCREEN, CLEARLY = 200, 0.3
+"""Draws of a first look, and the total variation at which no second one is needed: nine outcomes move by 0.1 in 200 draws."""
 DRAWS = 4_000
 LOOSE = 0.05
 """Total variation of a sampled law that passes: nine outcomes move by 0.02 in 4,000 draws, and the audit is what judges."""
@@ -114,22 +116,31 @@ def _of_a_law(subject: Subject, answer: Answer) -> tuple[float, str]:
     dull = subject.call(CONTRACTS[subject.contract.name].smoke, key=1)
     if not isinstance(dull, Value):
         return math.inf, str(dull)
-    law, close = _law(subject, answer.case)
-    if law is None or answer.law is None:
-        return math.inf, "its law could be neither explored nor sampled"
-    if math.fsum(mass for outcome, mass in law.probabilities.items() if _is_well_formed(outcome)) < FITS:
+    assert answer.law is not None
+    look = _drawn(subject, answer.case, SCREEN)
+    if look is None:
+        return math.inf, "it does not answer many calls in turn"
+    if math.fsum(mass for outcome, mass in look.probabilities.items() if _is_well_formed(outcome)) < FITS:
         return math.inf, "most of its results are not of the contract's form"
+    distance = look.project(tokens_of).total_variation(answer.law)
+    if distance > CLEARLY:
+        return distance, ""
+    law, close = _law(subject, answer.case)
     distance = law.project(tokens_of).total_variation(answer.law)
     return 0.0 if distance <= close else distance, ""
 
 
-def _law(subject: Subject, case: Case) -> tuple[Law | None, float]:
-    """Its law, exact or of a stream, and the total variation up to which it passes."""
+def _law(subject: Subject, case: Case) -> tuple[Law, float]:
+    """Its law, exact or of a stream, and the total variation up to which it passes; no law where it does not answer."""
     (explored,) = subject.laws([case])
     if isinstance(explored, Explored):
         return Law(explored.law.probabilities), CLOSE + explored.law.open_mass
-    drawn = subject.sample(case, DRAWS, key=1)
-    return (Law.empirical(drawn.counts), LOOSE) if isinstance(drawn, Sampled) else (None, 0.0)
+    return _drawn(subject, case, DRAWS) or Law({}), LOOSE
+
+
+def _drawn(subject: Subject, case: Case, n: int) -> Law | None:
+    drawn = subject.sample(case, n, key=1)
+    return Law.empirical(drawn.counts) if isinstance(drawn, Sampled) else None
 
 
 def _is_well_formed(outcome: object) -> bool:
