@@ -8,6 +8,7 @@ import typer
 
 import specverify
 from specverify.cli.audit import audit
+from specverify.cli.discover import discover
 from specverify.cli.doctor import doctor
 from specverify.cli.list import list_
 from specverify.cli.report import report
@@ -17,6 +18,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 app.command("audit")(audit)
 app.command("list")(list_)
 app.command("report")(report)
+app.command("discover")(discover)
 app.command("doctor")(doctor)
 app.command("selftest")(selftest)
 
