@@ -30,7 +30,6 @@ from specverify.subjects.source import Source
 
 PLAN = "plan.json"
 LOG = "pytest.log"
-JUNIT = "junit.xml"
 INI = Path(__file__).with_name("pytest.ini")
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 10
@@ -141,8 +140,6 @@ def _command(folder: Path, packages: list[str], processes: int) -> list[str]:
         str(folder / PLAN),
         "--specverify-run",
         str(folder),
-        "--junitxml",
-        str(folder / JUNIT),
     ]
     return [sys.executable, "-m", "pytest", "--noconftest", *where, *spread, "-q", "--pyargs", *packages]
 

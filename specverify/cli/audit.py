@@ -12,11 +12,11 @@ from specverify.audit.run import Watcher
 from specverify.audit.run import audit as run_audit
 from specverify.audit.settings import CONFIRM_DRAWS, FAIL_ON, RUN_KEY, SCOPES, Settings
 from specverify.cli.console import Console
+from specverify.cli.forms import PAGE, named, write_into
 from specverify.errors import SpecverifyError, unknown
-from specverify.report.html import write_html
+from specverify.report.forms import FORMS
 
 SUBJECT_HELP = "A checkout or file, py:MODULE:NAME@CONTRACT, exec:PROGRAM, fault:NAME, not-bug:NAME or gallery:NAME."
-PAGE = "index.html"
 
 
 def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
@@ -31,6 +31,7 @@ def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
     scope: Annotated[str, typer.Option(help="none, small or large: the tables on which every explored verify step is judged, all of them.")] = "small",
     shard: Annotated[str, typer.Option(metavar="I/N", help="Judge one of N parts of the cases; `specverify report --combine` adds the parts up.")] = "1/1",
     workers: Annotated[str, typer.Option("-n", help="Processes: a number, or auto.")] = "auto",
+    report: Annotated[list[str] | None, typer.Option(metavar="FORMS", help=f"Forms of the report: {', '.join(FORMS)}; html by default.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the run's folder.")] = Path("reports"),
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of our own errors.")] = False,  # noqa: ARG001  read by main
 ) -> None:
@@ -43,6 +44,7 @@ def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
     if workers != "auto" and not (workers.isdigit() and int(workers) > 0):
         raise SpecverifyError(f"-n takes a number of processes, or auto, not {workers!r}.", hint="Leave it out: auto is the default.")
     part, parts = _shard(shard)
+    forms = named(report or [PAGE])
     settings = Settings(
         run_key=run_key, draws=budget, fail_on=tuple(fail_on or ()), call_seconds=call_seconds, memory=int(memory * 2**30), in_process=in_process, scope=scope,
         shard=part, shards=parts,
@@ -52,9 +54,7 @@ def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
     with console:
         watcher = Watcher(console.started, console.record)
         finished = run_audit(subjects, settings, python=python, out=out, workers=workers, watcher=watcher)
-    page = finished.folder / PAGE
-    write_html(list(finished.records), page)
-    console.finished(finished, page)
+    console.finished(finished, write_into(finished.folder, finished.records, forms))
     raise typer.Exit(finished.exit_code)
 
 
