@@ -108,7 +108,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     owner = metafunc.definition.getparent(SubjectsFile)
     benches = owner.benches if owner is not None else metafunc.config.stash[STATE].planned()
-    mine = [bench for bench in benches if bench.subject.description.contract == row.contract]
+    mine = [bench for bench in benches if bench.subject.description.contract == row.contract and bench.wanted(row.id)]
     ids = [f"{bench.subject.label}-{row.id}{lane(bench, benches)}" for bench in mine]
     metafunc.parametrize("bench", [pytest.param(bench, id=id_, marks=pytest.mark.specverify) for bench, id_ in zip(mine, ids, strict=True)])
 

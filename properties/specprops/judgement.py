@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
+from specprops.alone import alone
 from specprops.likely import likely
 from specprops.parts import parts
 from specprops.trial import FLAG, TELLING, Trial, statistical_violation, table
@@ -71,7 +72,8 @@ class Judgement:
     """One property on one subject."""
 
     def __init__(self, claim: Claim, bench: Bench) -> None:
-        self.claim, self.row, self.bench = claim, claim.row, bench
+        again = (bench.replays or {}).get(claim.row.id)
+        self.claim, self.row, self.bench = claim if again is None else claim.on(again), claim.row, bench
         self.trial = Trial(bench, claim.row)
         self.seen: dict[str, Violation | None] = {}
         self.suspects: list[Suspect] = []
@@ -285,6 +287,7 @@ class Judgement:
             output=records.clean(subject.worker.output()[-OUTPUT_SHOWN:]), file=described.file, line=described.line,
             likely=likely(self.trial, found.case) if severity == "finding" and self.row.statistical else (),
             parts=parts(described, found.case, violation.observed) if violation.kind in ("law", "together") else (),
+            fault=violation.kind, alone=alone(self.claim, self.bench, found.case, violation) if severity == "finding" else None,
         )  # fmt: skip
         self.bench.write(finding)
         breaks = severity == "finding" or severity in self.bench.settings.fail_on

@@ -57,7 +57,7 @@ def _record(planned: Planned, versions: dict[str, str]) -> SubjectRecord:
     about = f"{told.name}{told.signature} -> {told.returns}. {told.sentence} Right: {told.right}."
     return SubjectRecord(
         subject=planned.label, source=planned.source.shown, contract=d.contract, claim=d.claim, rule=d.rule, file=d.file, line=d.line,
-        versions=versions, about=about, commit=commit_of(d.file), problem=d.problem, hint=hint,
+        versions=versions, about=about, commit=commit_of(d.file), python_path=planned.source.python, problem=d.problem, hint=hint,
     )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from specverify.audit import records
 from specverify.audit.arguments import source
 from specverify.audit.bench import Pool
 from specverify.audit.events import EVENTS, shard_records, write_events
+from specverify.audit.finding_files import write_findings
 from specverify.audit.plan import describe_each
 from specverify.audit.records import Footer, Header, PropertyRecord, Record, SubjectRecord
 from specverify.audit.settings import SUITE, Plan, Settings
@@ -83,7 +84,7 @@ def audit(arguments: list[str], settings: Settings, *, python: str | None, out: 
         header = _header(folder.name, arguments, plan.settings)
         _write_open(folder, header, subjects)
         watcher.started(header, subjects)
-        reason = _judge(plan, folder, workers, watcher)
+        reason = judge(plan, folder, workers, watcher)
     return _finish(folder, _header(folder.name, arguments, plan.settings), subjects, plan, reason, began)
 
 
@@ -100,7 +101,7 @@ def _write_open(folder: Path, header: Header, subjects: list[SubjectRecord]) -> 
     (folder / EVENTS).write_bytes(b"".join(records.encode(record) + b"\n" for record in (header, *subjects)))
 
 
-def _judge(plan: Plan, folder: Path, workers: str, watcher: Watcher) -> str:
+def judge(plan: Plan, folder: Path, workers: str, watcher: Watcher) -> str:
     """Run pytest on the plan and tell its records as they come; why it ended early, or nothing."""
     ready = [planned for planned in plan.subjects if planned.description.problem is None]
     if not ready:
@@ -183,6 +184,7 @@ def _finish(folder: Path, header: Header, subjects: list[SubjectRecord], plan: P
         code = UNDECIDED
     footer = Footer(complete=not reason, exit_code=code, seconds=round(seconds, 3), reason=reason)
     write_events(folder, header, subjects, found, footer)
+    write_findings(folder, [header, *subjects, *found, footer])
     with contextlib.suppress(FileNotFoundError):
         (folder / PLAN).unlink()
     return Finished(folder, header, tuple(given), (header, *subjects, *found, footer), code, seconds, not reason)

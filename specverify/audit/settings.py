@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from specverify.audit.records import Argument
 from specverify.subjects.source import Source
 from specverify.subjects.subject import Description
 
@@ -71,11 +72,20 @@ class Planned(msgspec.Struct, frozen=True):
     description: Description
 
 
+class Replay(msgspec.Struct, frozen=True):
+    """A property that is to be judged on one subject again: on this case alone, or in full if there is none."""
+
+    subject: str
+    property: str
+    case: tuple[Argument, ...] | None
+
+
 class Plan(msgspec.Struct, frozen=True):
-    """All that pytest's processes need to know."""
+    """All that pytest's processes need to know. With `replays`, these are judged and nothing else."""
 
     settings: Settings
     subjects: tuple[Planned, ...]
+    replays: tuple[Replay, ...] = ()
 
     def write(self, path: Path) -> None:
         """Save as JSON."""

@@ -9,7 +9,9 @@ import typer
 import specverify
 from specverify.cli.audit import audit
 from specverify.cli.doctor import doctor
+from specverify.cli.explain import explain
 from specverify.cli.list import list_
+from specverify.cli.replay import replay
 from specverify.cli.report import report
 from specverify.cli.selftest import selftest
 
@@ -17,6 +19,8 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 app.command("audit")(audit)
 app.command("list")(list_)
 app.command("report")(report)
+app.command("explain")(explain)
+app.command("replay")(replay)
 app.command("doctor")(doctor)
 app.command("selftest")(selftest)
 

@@ -74,7 +74,7 @@ class Console:
         for verdict in run.verdicts:
             self._problem(verdict)
             for finding in verdict.findings:
-                self._finding(finding)
+                self._finding(finding, run.folder)
         self._print("")
         for verdict in run.verdicts:
             style = {0: "green", 1: "red"}.get(verdict.exit_code, "yellow")
@@ -87,10 +87,13 @@ class Console:
         if verdict.subject.problem is not None:
             self._print(f"\n{verdict.subject.subject}: {verdict.subject.problem}\n  hint: {verdict.subject.hint}")
 
-    def _finding(self, finding: Finding) -> None:
+    def _finding(self, finding: Finding, folder: Path) -> None:
         head = {"finding": "FAILED", "grid": "GRID EFFECT", "advisory": "advisory"}[finding.severity]
         style = {"finding": "red bold", "grid": "yellow", "advisory": "dim"}[finding.severity]
         self._out.print(f"\n[{style}]{head}[/] {escape(finding_text(finding))}")
+        if finding.severity == "finding":
+            script = folder / f"{finding.id}.py"
+            self._print(f"  {'replay':<15} specverify replay {finding.id}" + (f"   stand-alone  {script}" if script.exists() else ""))
 
     def _print(self, text: str) -> None:
         self._out.print(escape(text))
