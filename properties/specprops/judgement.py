@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
 import time
@@ -21,6 +22,7 @@ from specprops.trial import FLAG, TELLING, Trial, statistical_violation, table
 from specprops.violation import NoAnswer, NotJudged, Violation
 from specverify import observe
 from specverify.audit import records
+from specverify.audit.config import expired
 from specverify.contracts import Case, digest
 from specverify.errors import SpecverifyError, Unloadable
 from specverify.law import show_probability
@@ -292,8 +294,15 @@ class Judgement:
         self.bench.write(finding)
         breaks = severity == "finding" or severity in self.bench.settings.fail_on
         self._end("failed" if breaks else severity, finding.id)
+        if breaks and (known := self._known(finding.id)) is not None:
+            pytest.xfail(f"known finding {finding.id}: {known.reason}")
         if breaks:
             pytest.fail(finding_text(finding), pytrace=False)
+
+    def _known(self, id_: str) -> records.Known | None:
+        """The entry of the configuration that accepts a finding today."""
+        today = datetime.datetime.now(tz=datetime.UTC).date()
+        return next((one for one in self.bench.settings.known if one.finding == id_ and not expired(one, today)), None)
 
     def _note(self, case: Case, result: str, observed: Observed | Exactly | None, threshold: float | None = None) -> None:
         if self.quiet and result == "ok":

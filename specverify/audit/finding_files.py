@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from specverify.audit.arguments import source
+from specverify.audit.events import EVENTS
 from specverify.audit.records import Finding, Header, PropertyRecord, Record, SubjectRecord
 from specverify.audit.standalone.script import script, why_not
 from specverify.errors import SpecverifyError, unknown
@@ -108,16 +109,21 @@ def located(name: str, reports: Path) -> Path:
     return mine[0]
 
 
-def latest(reports: Path) -> list[Path]:
-    """The finding files of the newest run, where it has any.
+def newest(reports: Path) -> Path:
+    """The folder of the newest run.
 
     Raises:
         SpecverifyError: there is no run.
     """
-    runs = sorted((folder for folder in reports.glob("*/") if (folder / "events.jsonl").exists()), key=_age, reverse=True)
+    runs = [folder for folder in reports.glob("*/") if (folder / EVENTS).exists()]
     if not runs:
-        raise SpecverifyError(f"There is no run in {reports}.", hint="Audit first, or give a finding file; --reports names another folder.")
-    return sorted((runs[0] / FOLDER).glob("*.json"))
+        raise SpecverifyError(f"There is no run in {reports}.", hint="Audit first; --reports names another folder.")
+    return max(runs, key=_age)
+
+
+def latest(reports: Path) -> list[Path]:
+    """The finding files of the newest run, where it has any."""
+    return sorted((newest(reports) / FOLDER).glob("*.json"))
 
 
 def _all(reports: Path) -> Iterator[Path]:
@@ -128,5 +134,5 @@ def _all(reports: Path) -> Iterator[Path]:
 
 def _age(run: Path) -> float:
     with contextlib.suppress(OSError):
-        return (run / "events.jsonl").stat().st_mtime
+        return (run / EVENTS).stat().st_mtime
     return 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
@@ -19,8 +20,19 @@ SHOWN_ENTRIES = 64
 """Entries of an array or a list that are shown as text; the data beside it is whole."""
 
 
+class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A finding that is accepted for now: its id, why, where that is discussed, the last day, and, so that it is seen when it is gone, whose it is."""
+
+    finding: str
+    reason: str
+    link: str = ""
+    expires: datetime.date | None = None
+    subject: str = ""
+    property: str = ""
+
+
 class Header(msgspec.Struct, tag="header", tag_field="kind", frozen=True):
-    """First line: what was asked for, on what."""
+    """First line: what was asked for, on what. `known` are the findings of the configuration that are accepted."""
 
     format: int
     version: str
@@ -38,6 +50,7 @@ class Header(msgspec.Struct, tag="header", tag_field="kind", frozen=True):
     command: str = ""
     shard: int = 1
     shards: int = 1
+    known: tuple[Known, ...] = ()
 
 
 class SubjectRecord(msgspec.Struct, tag="subject", tag_field="kind", frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from specverify.audit.arguments import source
@@ -85,7 +85,11 @@ def _planned(file: FindingFile, python: str | None, pool: Pool) -> Planned | str
         return f"{where.shown} declares no subject {label} any more."
     if known[label].problem is not None:
         return str(known[label].problem)
-    return Planned(label, where, known[label]) if known[label].contract == file.finding.contract else f"{label} is a {known[label].contract} now."
+    return (
+        Planned(label, where, replace(known[label], claim=file.subject.claim))
+        if known[label].contract == file.finding.contract
+        else f"{label} is a {known[label].contract} now."
+    )
 
 
 def _labels(where: Source, name: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from specverify.audit.records import Argument
+from specverify.audit.records import Argument, Known
 from specverify.subjects.source import Source
 from specverify.subjects.subject import Description
 
@@ -39,6 +39,8 @@ class Settings(msgspec.Struct, frozen=True):
         shard: which part of the cases is judged here, from 1.
         shards: parts that they are split into, by their digests.
         scope: of the small tables that an explored step is judged on, all of them: none, small or large.
+        known: findings of the configuration.
+        strict: whether known findings that are out of date fail the run.
     """
 
     run_key: str = RUN_KEY
@@ -53,6 +55,8 @@ class Settings(msgspec.Struct, frozen=True):
     shard: int = 1
     shards: int = 1
     scope: str = "small"
+    known: tuple[Known, ...] = ()
+    strict: bool = False
 
     def mine(self, digest: str) -> bool:
         """Whether a case is of this shard."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from specverify.audit.verdict import exit_code
 from specverify.report.marks import verdict_mark
 from specverify.report.view import View, total, view
 
@@ -19,7 +20,7 @@ COLOURS = {"good": "brightgreen", "bad": "red", "open": "yellow"}
 def render(found: Sequence[Record]) -> str:
     """The whole file."""
     run = view(found)
-    tone = verdict_mark(run.exit_code).tone
+    tone = verdict_mark(exit_code(list(run.verdicts))).tone
     shown: dict[str, Any] = {
         "schemaVersion": 1,
         "label": "specverify",

@@ -9,6 +9,7 @@ from typing import Any
 import jinja2
 import msgspec
 
+from specverify.audit.baseline import accepted
 from specverify.audit.records import CaseRecord, Finding, Footer, Header, Record, SubjectRecord
 from specverify.audit.verdict import RESOLUTION, Verdict, exit_code, verdicts
 from specverify.report.evidence import Bar, p_values, strongest
@@ -109,7 +110,7 @@ def _environment() -> jinja2.Environment:
 def _page(found: list[Record], cards: int) -> Page:
     header = next(record for record in found if isinstance(record, Header))
     footer = next((record for record in found if isinstance(record, Footer)), None)
-    given = verdicts([record for record in found if isinstance(record, SubjectRecord)], found)
+    given = verdicts([record for record in found if isinstance(record, SubjectRecord)], found, accepted(header))
     ladder = rungs(given)
     return Page(
         header, footer, given, _title(header), verdict_mark(exit_code(given)), total(given), ladder, [standings(verdict, ladder) for verdict in given],

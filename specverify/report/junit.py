@@ -10,9 +10,9 @@ from specverify.report.text import finding_text
 from specverify.report.view import View, view
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from specverify.audit.records import Finding, PropertyRecord, Record
+    from specverify.audit.records import Finding, Known, PropertyRecord, Record
     from specverify.audit.verdict import Verdict
 
 FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -50,14 +50,16 @@ def _suite(root: Element, run: View, verdict: Verdict) -> None:
     if verdict.subject.problem is not None:
         _tell(_case(suite, name, "loads", 0.0), "error", verdict.subject.problem, verdict.subject.hint or "")
     for row in verdict.properties:
-        _property(_case(suite, name, f"{row.property} {row.sentence}", row.seconds), row, verdict.findings)
+        _property(_case(suite, name, f"{row.property} {row.sentence}", row.seconds), row, verdict.findings, verdict.known)
 
 
-def _property(case: Element, row: PropertyRecord, findings: Sequence[Finding]) -> None:
+def _property(case: Element, row: PropertyRecord, findings: Sequence[Finding], known: Mapping[str, Known]) -> None:
     finding = next((one for one in findings if one.id == row.reason), None)
     message = finding.message if finding else f"blocked by {row.reason}" if row.status == "blocked" else row.reason
     told = finding_text(finding) if finding else message
-    if row.status in OUTCOMES:
+    if finding is not None and finding.id in known:
+        _tell(case, "skipped", f"known finding {finding.id}: {known[finding.id].reason}", told)
+    elif row.status in OUTCOMES:
         _tell(case, OUTCOMES[row.status], message or row.status, told)
     elif row.status != "ok":
         SubElement(case, "system-out").text = _clean(f"{row.status}: {told}")

@@ -57,7 +57,7 @@ def _findings(run: View) -> Iterator[str]:
 
 
 def _title(run: View, finding: Finding) -> str:
-    word = "FAILED" if run.breaks(finding) else finding.severity
+    word = "FAILED" if run.breaks(finding) else "known" if finding.id in run.known else finding.severity
     return html.escape(f"{word} {finding.property} [{finding.subject}] {finding.message}", quote=False)
 
 

@@ -55,10 +55,12 @@ def _result(run: View, finding: Finding, place: int) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.property,
         "ruleIndex": place,
-        "level": "error" if run.breaks(finding) else LEVELS[finding.severity],
+        "level": "error" if run.breaks(finding) else LEVELS.get(finding.severity, "error"),
         "message": {"text": f"{finding.subject}: {finding.message}\n{finding_text(finding)}"},
         "partialFingerprints": {FINGERPRINT: finding.id},
     }
+    if finding.id in run.known:
+        result |= {"suppressions": [{"kind": "external", "justification": run.known[finding.id].reason}]}
     return result | ({"locations": [_location(finding)]} if finding.file else {})
 
 

@@ -6,8 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from specverify.audit.baseline import accepted
 from specverify.audit.events import ending
-from specverify.audit.records import Finding, Footer, Header, Record, SubjectRecord
+from specverify.audit.records import Finding, Footer, Header, Known, Record, SubjectRecord
 from specverify.audit.verdict import Verdict, exit_code, verdicts
 from specverify.report.marks import verdict_mark
 
@@ -31,14 +32,19 @@ class View:
 
     def breaks(self, finding: Finding) -> bool:
         """Whether a finding fails the run: by itself, or since the run was asked to."""
-        return finding.severity == "finding" or finding.severity in self.header.fail_on
+        return finding.id not in self.known and (finding.severity == "finding" or finding.severity in self.header.fail_on)
+
+    @property
+    def known(self) -> dict[str, Known]:
+        """The findings that are accepted, by id."""
+        return {id_: one for verdict in self.verdicts for id_, one in verdict.known.items()}
 
 
 def view(found: Sequence[Record]) -> View:
     """What the records of a run, finished or cut short, say."""
     header = next(record for record in found if isinstance(record, Header))
     footer = next((record for record in found if isinstance(record, Footer)), None)
-    given = verdicts([record for record in found if isinstance(record, SubjectRecord)], list(found))
+    given = verdicts([record for record in found if isinstance(record, SubjectRecord)], list(found), accepted(header))
     return View(header, tuple(given), exit_code(given) if footer is None else footer.exit_code, ending(found))
 
 

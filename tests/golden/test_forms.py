@@ -1,8 +1,7 @@
 """JUnit, SARIF, markdown and badge: of the form that their readers expect, true to the records, also of a run that was cut short."""
 
 import json
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -113,18 +112,14 @@ def test_the_badge() -> None:
     assert (told["nothing"]["message"], told["nothing"]["color"]) == ("nothing checked", "yellow")
 
 
-def report(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "specverify", "report", *map(str, arguments)], capture_output=True, text=True, timeout=60)
-
-
-def test_the_command_writes_all_forms_and_says_of_a_torn_file_that_it_is_one(tmp_path: Path) -> None:
+def test_the_command_writes_all_forms_and_says_of_a_torn_file_that_it_is_one(tmp_path: Path, command: Callable) -> None:
     write_records(tmp_path, RUN)
-    done = report(tmp_path, *(word for name in FORMS for word in (f"--{name}", tmp_path / name)))
+    done = command("report", tmp_path, *(word for name in FORMS for word in (f"--{name}", tmp_path / name)))
     assert (done.returncode, done.stderr) == (0, "")
     assert {path.name for path in tmp_path.iterdir()} == {EVENTS, *FORMS}
     whole = (tmp_path / EVENTS).read_bytes()
     (tmp_path / EVENTS).write_bytes(whole[: -len(encode(RUN[-1])) // 2])
-    done = report(tmp_path, "--report", "sarif,badge")
+    done = command("report", tmp_path, "--report", "sarif,badge")
     assert done.returncode == 4
     assert "This run is partial: its file has no last record" in done.stderr
     assert (tmp_path / "results.sarif").exists()
@@ -138,8 +133,8 @@ def test_a_file_that_is_no_run_is_told(tmp_path: Path, data: bytes, words: str) 
     assert type(caught.value).__name__ == "SpecverifyError"
 
 
-def test_an_unknown_form_is_told_with_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_form_is_told_with_the_nearest(tmp_path: Path, command: Callable) -> None:
     write_records(tmp_path, RUN)
-    done = report(tmp_path, "--report", "sariff")
+    done = command("report", tmp_path, "--report", "sariff")
     assert done.returncode == 2
     assert "Did you mean 'sarif'?" in done.stderr

@@ -59,7 +59,7 @@ def from_module(folder, module, dotted):
 def made(value, dtype):
     """One argument in the subject's world."""
     kind = OPTIONS.get("arrays", "torch")
-    if dtype is None or kind == "list":
+    if dtype is None or value is None or kind == "list":
         return value
     if kind == "numpy":
         import numpy
@@ -235,6 +235,9 @@ def shown_drawn(draw, too_often, n, spans):
     print(f"{n} draws of the case {CASE}\n{'outcome':<28} {'now':>10} {'found':>10} {'right':>10}")
     for (outcome, found, right, _), share in zip(too_often, shares):
         print(f"{outcome:<28} {share:>10.4g} {found:>10.4g} {right:>10.4g}")
+    for outcome, count in counts.items():
+        if isinstance(outcome, tuple) and outcome[:1] in (("raised",), ("malformed",)):
+            print(f"{' '.join(outcome):<28} {count / n:>10.4g}")
     all_now, all_right = sum(shares), sum(right for _, _, right, _ in too_often)
     again = all_now - all_right > 5 * math.sqrt(max(all_right * (1 - all_right), 0) / n) + SLACK
     print(
