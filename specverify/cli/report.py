@@ -10,6 +10,7 @@ import typer
 
 from specverify.audit.combine import combined
 from specverify.audit.events import EVENTS, ending, read_events, write_records
+from specverify.audit.finding_files import write_findings
 from specverify.audit.verdict import UNDECIDED
 from specverify.cli.console import Console
 from specverify.cli.forms import PAGE, named, write_into
@@ -59,6 +60,7 @@ def _combine(runs: list[Path], out: Path, places: dict[str, Path], names: tuple[
     done = combined(runs, out / f"{stamp}-combined")
     done.folder.mkdir(parents=True)
     write_records(done.folder, list(done.records))
+    write_findings(done.folder, done.records)
     page = write_into(done.folder, done.records, names)
     write_forms(list(done.records), places)
     Console().finished(done, places.get(PAGE, page))
