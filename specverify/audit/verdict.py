@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from specverify.audit.health import health
-from specverify.audit.records import CaseRecord, Certificate, Finding, PropertyRecord, Record, SubjectRecord
+from specverify.audit.records import CaseRecord, Certificate, Finding, Known, PropertyRecord, Record, SubjectRecord
 
-UPHELD, USAGE, BROKEN, UNLOADABLE, UNDECIDED, INTERRUPTED = 0, 2, 1, 3, 4, 130
+UPHELD, USAGE, BROKEN, UNLOADABLE, UNDECIDED, OUTDATED, INTERRUPTED = 0, 2, 1, 3, 4, 5, 130
 PRIORITY = (INTERRUPTED, USAGE, BROKEN, UNLOADABLE, UNDECIDED, UPHELD)
 """Of the exit codes of several subjects the first of these that occurs."""
 
@@ -35,6 +36,10 @@ OWN = {
 WITH_A_NOTE = ", WITH A HEALTH NOTE"
 """Behind the headline of a claim that is upheld, so that nobody reads it without."""
 
+BUT_FOR = ", BUT FOR KNOWN FINDINGS"
+"""Behind the headline of a subject all of whose findings are accepted: they are broken promises still."""
+KNOWN = "known"
+
 JUDGED = ("ok", "failed", "grid", "advisory", "unconfirmed")
 
 
@@ -49,19 +54,24 @@ class Verdict:
     headline: str
     sentence: str
     health: tuple[str, ...] = ()
+    known: Mapping[str, Known] = field(default_factory=dict)
+
+    def severity(self, finding: Finding) -> str:
+        """Of a finding of its own: known, if it is accepted, else as it was judged."""
+        return KNOWN if finding.id in self.known else finding.severity
 
     def having(self, severity: str) -> tuple[Finding, ...]:
         """Its findings of one severity."""
-        return tuple(finding for finding in self.findings if finding.severity == severity)
+        return tuple(finding for finding in self.findings if self.severity(finding) == severity)
 
     def count(self, *statuses: str) -> int:
         """How many properties ended so."""
         return sum(row.status in statuses for row in self.properties)
 
 
-def verdicts(subjects: list[SubjectRecord], found: list[Record]) -> list[Verdict]:
-    """One verdict per subject, in order."""
-    return [_verdict(subject, found) for subject in subjects]
+def verdicts(subjects: list[SubjectRecord], found: list[Record], known: Mapping[str, Known] | None = None) -> list[Verdict]:
+    """One verdict per subject, in order; findings that are known (by id) do not decide it."""
+    return [_verdict(subject, found, known or {}) for subject in subjects]
 
 
 def exit_code(given: list[Verdict]) -> int:
@@ -70,14 +80,18 @@ def exit_code(given: list[Verdict]) -> int:
     return next(code for code in PRIORITY if code in codes)
 
 
-def _verdict(subject: SubjectRecord, found: list[Record]) -> Verdict:
+def _verdict(subject: SubjectRecord, found: list[Record], known: Mapping[str, Known]) -> Verdict:
     rows = tuple(r for r in found if isinstance(r, PropertyRecord) and r.subject == subject.subject)
     findings = tuple(r for r in found if isinstance(r, Finding) and r.subject == subject.subject)
-    code = _code(subject, rows)
-    notes, (headline, sentence) = health(rows), _words(subject, rows, findings, code, _fewest(subject, rows, found))
+    mine = {finding.id: known[finding.id] for finding in findings if finding.id in known}
+    counted = tuple(row for row in rows if row.reason not in mine)
+    code = _code(subject, counted, rows)
+    notes, (headline, sentence) = health(rows), _words(subject, counted, findings, code, _fewest(subject, rows, found))
+    if mine and code == UPHELD:
+        headline, sentence = f"{headline}{BUT_FOR}", f"{sentence} Known and accepted: {', '.join(f'{id_} ({one.reason})' for id_, one in mine.items())}."
     if notes:
         headline, sentence = f"{headline}{WITH_A_NOTE}" if code == UPHELD else headline, f"{sentence} Health: {'; '.join(notes)}."
-    return Verdict(subject, rows, findings, code, headline, sentence, notes)
+    return Verdict(subject, rows, findings, code, headline, sentence, notes, mine)
 
 
 def _fewest(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], found: list[Record]) -> int:
@@ -87,7 +101,8 @@ def _fewest(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], found: lis
     return min((r.statistics.draws for r in mine if r.statistics is not None), default=RESOLVING)
 
 
-def _code(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> int:
+def _code(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], judged: tuple[PropertyRecord, ...]) -> int:
+    """By the rows that count; what was judged at all may be a known finding alone."""
     statuses = {row.status for row in rows}
     if subject.problem is not None:
         return USAGE if subject.usage else UNLOADABLE
@@ -95,7 +110,7 @@ def _code(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> int:
         return BROKEN
     if "lost" in statuses:
         return UNLOADABLE
-    return UNDECIDED if "inconclusive" in statuses or not _judged(subject, rows) else UPHELD
+    return UNDECIDED if "inconclusive" in statuses or not _judged(subject, judged) else UPHELD
 
 
 def _judged(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> bool:

@@ -84,7 +84,7 @@ def _load_arrays(bound: Mapping[str, trial.Bound]) -> None:
 
 
 def _call(bound: trial.Bound, request: Mapping[str, Any]) -> dict[str, object]:
-    put, options = request.get("put"), {name: request.get(name, False) for name in ("watch", "judge", "again")}
+    put, options = request.get("put"), {name: request.get(name, False) for name in ("watch", "judge", "again", "raw")}
     return trial.call(bound, request["case"], key=request.get("key", 0), seed=request.get("seed"), put=tuple(put) if put else None, **options)
 
 

@@ -29,6 +29,7 @@ class Source:
         only: the one declared subject that is meant, or none for all.
         folders: put in front of the subject's import path.
         command: a program that speaks the protocol, with its arguments, or none.
+        claim: what its subjects are held to, in the place of what they say of themselves, or none.
     """
 
     shown: str
@@ -40,6 +41,7 @@ class Source:
     only: str | None = None
     folders: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
+    claim: str | None = None
 
     def message(self) -> dict[str, Any]:
         """As the worker's `describe` request carries it."""

@@ -110,7 +110,7 @@ class Bound:
         return self.contract.outcome(told, adapt.restored(case, self.contract, value, lifted=self.lifted))
 
 
-def call(
+def call(  # noqa: PLR0913  each is a field of the request
     bound: Bound,
     case: Case,
     *,
@@ -120,11 +120,13 @@ def call(
     watch: bool = False,
     judge: bool = False,
     again: bool = False,
+    raw: bool = False,
 ) -> dict[str, object]:
     """One call: {"is": "value" | "raised" | "malformed", …}.
 
     The seed or generator that is handed over comes from `seed`, where that is given, instead of `key`. With `watch`, also which inputs changed
-    and whether the result shares memory; with `judge`, what a helper's postcondition and oracle say; with `again`, what a second call with the same objects gives.
+    and whether the result shares memory; with `judge`, what a helper's postcondition and oracle say; with `again`, what a second call with the same objects gives;
+    with `raw`, the result as it came, the keywords that were handed over, and whether one row was lifted.
     """
     values = bound.settle().arguments(case)
     before = adapt.copier(values)() if watch else []
@@ -145,6 +147,9 @@ def call(
         reply["aliased"] = [name for name, value in zip(names, values, strict=True) if _shares(value, result)]
     if again and reply["is"] == "value":
         reply["again"] = guarded(bound, case, ask)[0]
+    if raw:
+        keywords = bound.options(random.Random(handed), part(handed, "generator"), given, case)
+        reply["raw"] = {"result": adapt.plain(result), "keywords": [[name, adapt.plain(value)] for name, value in keywords.items()], "lifted": bound.lifted}
     if judge and reply["is"] == "value":
         reply["judged"] = judged(bound.declaration, lambda: bound.arguments(case), result, lambda plain: bound.outcome(case, plain))
     return reply
