@@ -72,7 +72,7 @@ def test_a_right_subject(audit: Callable, project: Callable) -> None:
     done = audit(str(project(PADS)))
     assert done.code == 0, done.out
     assert "LOSSLESS, AS FAR AS TESTED" in done.out
-    assert {path.name for path in done.run.iterdir()} == {EVENTS, "index.html", "pytest.log"}
+    assert {path.name for path in done.run.iterdir()} == {EVENTS, "index.html", "pytest.log", "findings"}
     assert isinstance(done.records[0], Header)
     assert done.records[-1] == Footer(True, 0, done.records[-1].seconds)
     assert any(isinstance(record, CaseRecord) for record in done.records)
