@@ -3,11 +3,14 @@
 import functools
 import itertools
 import tempfile
+from types import SimpleNamespace
 
 import torch
 
 import specref
 import specverify as sv
+from specref.generation import ModelDrafter, ModuleModel, speculative
+from specref.generation.transformers_cache import CachedTexts
 from specref.grammar import Automaton
 from specref.logprobs import likeliest, token_logprobs
 from specref.processors import Processors
@@ -120,12 +123,14 @@ def greedy_tree(logits, parents, tokens):
     return tree_step(GreedyTree(), GREEDY(logits), None, parents, tokens, torch.Generator())
 
 
-for called, rule, siblings, declared in (
+TREE_RULES = (
     ("with_replacement", RecursiveRejection(replacement=True), "with-replacement", "standard"),
     ("without_replacement", RecursiveRejection(replacement=False), "without-replacement", "standard"),
     ("deterministic_children", DeterministicChildren(), "deterministic", "standard"),
     ("trie_sample_and_match", TrieSampleAndMatch(), "deterministic", "sample-and-match"),
-):
+)
+"""Name, rule, how its children are drawn, and what it is declared as."""
+for called, rule, siblings, declared in TREE_RULES:
     sv.subject("verify_tree", name=called, siblings=siblings, rule=declared, dtypes=DTYPES, seed="generator", refuses=True, conventions={"pad": NONE})(
         functools.partial(tree_step, rule)
     )
@@ -200,3 +205,88 @@ def logprobs(rows, tokens, emitted, temperature, top):
     given = rows, tokens[:emitted]
     entries = token_logprobs(*given, temperature)
     return (entries, likeliest(*given, top, temperature)) if top else entries
+
+
+@sv.subject("verify_packed", rule="standard", dtypes=DTYPES, rng="generators", supports=("temperature", "undefined padding"))
+def verify_packed(batch):
+    """Rows of probabilities, dense."""
+    return specref.verify(Standard(), *batch.dense(), batch.generators, batch.lengths)
+
+
+@sv.subject("verify_packed", rule="standard", dtypes=DTYPES, rng="generators", supports=("temperature", "top_k", "top_p"), conventions={"target": "logits"})
+def verify_packed_of_logits(batch):
+    """Each request under its own parameters."""
+    logits, q, draft = batch.dense()
+    told = zip(logits, batch.temperature.tolist(), batch.top_k.tolist(), batch.top_p.tolist(), strict=True)
+    return specref.verify(Standard(), torch.stack([specref.warp(*one) for one in told]), q, draft, batch.generators, batch.lengths)
+
+
+@sv.subject("generate", models="module", seed="generator")
+def generate(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, top_p, eos, generator):
+    """The loop on modules that read their text anew."""
+    sampling = specref.Sampling(temperature, top_k, top_p)
+    drafter = ModelDrafter(ModuleModel(draft, draft.vocab_size), sampling)
+    stop = () if eos is None else eos
+    written = speculative(
+        ModuleModel(target, target.vocab_size), drafter, [prompt.tolist()], generator, max_new_tokens=max_new_tokens, gamma=gamma, sampling=sampling, eos=stop
+    )
+    return written.tokens[0]
+
+
+@sv.subject("kv_cache", dtypes=DTYPES, supports=("select",), conventions={"full": "grows"})
+class CacheOfOneText:
+    """The state of one text in a transformers model, its cache made of one layer; a model's place in `append` is taken by what is handed over."""
+
+    def __init__(self, capacity):
+        self.layer = SimpleNamespace(keys=None, values=None)
+        self.state = CachedTexts(1, SimpleNamespace(layers=[self.layer]))
+
+    def append(self, k, v):
+        known = (self.layer.keys, self.layer.values)
+        self.layer.keys, self.layer.values = (torch.cat([*([] if old is None else [old]), new[None, None]], 2) for old, new in zip(known, (k, v), strict=True))
+        self.state.grow(self.state.with_new([len(k)]))
+
+    def length(self):
+        return self.state.counts[0]
+
+    def rollback(self, to_length):
+        self.state.crop([to_length])
+
+    def select(self, kept):
+        self.state.nodes = self.length()
+        self.state.keep([kept])
+
+    def rows(self):
+        return [] if self.layer.keys is None else self.layer.keys[0, 0], [] if self.layer.values is None else self.layer.values[0, 0]
+
+
+def parents_of(first, sibling, size):
+    """The node above each, from lists of slots that end with NONE; slot k + 1 is node k."""
+    above = [NONE] * size
+    for slot in range(size + 1):
+        child = first[slot]
+        while child != NONE:
+            above[child - 1], child = slot + NONE, sibling[child]
+    return tuple(above)
+
+
+def lcrs_step(rule, batch):
+    """Packed trees in the reference's own form; slots beyond its largest tree are cut off."""
+    links, sizes = batch.lcrs(end=NONE), batch.sizes.tolist()
+    lists = zip(links.tokens.tolist(), links.first_child.tolist(), links.next_sibling.tolist(), sizes, strict=True)
+    trees = pack([Tree(tuple(tokens[1 : size + 1]), parents_of(first, sibling, size)) for tokens, first, sibling, size in lists])
+    p, q = (rows if rows is None else rows[:, : max(sizes) + 1] for rows in (links.target, links.q))
+    verdict = verify_tree(rule, p, q, trees, batch.generators)
+    return verdict.tokens, verdict.accepted
+
+
+for called, rule, siblings, declared in TREE_RULES:
+    sv.subject(
+        "verify_tree_lcrs",
+        name=f"packed_{called}",
+        siblings=siblings,
+        rule=declared,
+        dtypes=DTYPES,
+        rng="generators",
+        supports=("temperature", "undefined padding"),
+    )(functools.partial(lcrs_step, rule))

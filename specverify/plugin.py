@@ -29,9 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--specverify-run-key", default=None, help="key that all seeds are hashed from (default: fixed)")
     group.addoption("--specverify-budget", type=_positive, default=None, help="draws of a confirmation (default: 20000)")
     group.addoption("--specverify-fail-on", action="append", default=[], choices=["grid", "advisory"], help="let these fail the run too")
-    group.addoption(
-        "--specverify-scope", choices=["none", "small", "large"], default="small", help="tables on which every explored step is judged, all of them"
-    )
+    group.addoption("--specverify-scope", choices=["none", "small", "large"], default=None, help="tables on which every explored step is judged, all of them")
     group.addoption("--specverify-python", default=None, help="interpreter that has the subjects' dependencies")
     group.addoption("--specverify-in-process", action="store_true", help="run subjects in this process, without isolation, for a debugger")
     group.addoption("--specverify-plan", default=None, help="plan file, written by `specverify audit`")
@@ -108,7 +106,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     owner = metafunc.definition.getparent(SubjectsFile)
     benches = owner.benches if owner is not None else metafunc.config.stash[STATE].planned()
-    mine = [bench for bench in benches if bench.subject.description.contract == row.contract]
+    mine = [bench for bench in benches if bench.subject.description.contract == row.contract and bench.wanted(row.id)]
     ids = [f"{bench.subject.label}-{row.id}{lane(bench, benches)}" for bench in mine]
     metafunc.parametrize("bench", [pytest.param(bench, id=id_, marks=pytest.mark.specverify) for bench, id_ in zip(mine, ids, strict=True)])
 
@@ -245,16 +243,19 @@ class State:
         return self._run
 
     def settings(self) -> Settings:
-        """From the command line."""
-        from specverify.audit.settings import CONFIRM_DRAWS, RUN_KEY, Settings
+        """From the command line, and from the configuration in the root."""
+        from specverify.audit.config import read
+        from specverify.audit.settings import ALPHA, CONFIRM_DRAWS, RUN_KEY, Settings
 
-        option = self._config.option
+        option, config = self._config.option, read(self._config.rootpath)
         return Settings(
-            run_key=option.specverify_run_key or RUN_KEY,
-            draws=option.specverify_budget or CONFIRM_DRAWS,
-            fail_on=tuple(option.specverify_fail_on),
+            run_key=option.specverify_run_key or config.run_key or RUN_KEY,
+            alpha=config.alpha or ALPHA,
+            draws=option.specverify_budget or config.budget or CONFIRM_DRAWS,
+            fail_on=tuple(option.specverify_fail_on or config.fail_on or ()),
             in_process=option.specverify_in_process,
-            scope=option.specverify_scope,
+            scope=option.specverify_scope or config.scope or "small",
+            known=tuple(config.known),
         )
 
     def plan_of(self, path: Path) -> Plan:

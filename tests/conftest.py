@@ -58,6 +58,23 @@ def audit(tmp_path: Path) -> Callable[..., Audited]:
 
 
 @pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The command `specverify` in this process, for verbs that start no audit: exit code, output, errors."""
+    from specverify.cli import main
+
+    def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        with monkeypatch.context() as patch:
+            patch.chdir(cwd or Path.cwd())
+            patch.setattr(sys, "argv", ["specverify", *map(str, arguments)])
+            with pytest.raises(SystemExit) as ended:
+                main()
+        code = ended.value.code
+        return subprocess.CompletedProcess(arguments, code if isinstance(code, int) else int(bool(code)), *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
 def project(tmp_path: Path) -> Callable[[str], Path]:
     """A folder with a subjects file of the given text."""
 

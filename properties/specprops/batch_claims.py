@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from specprops import rows
 from specprops.batches import Asked, taken_apart
@@ -12,7 +13,14 @@ from specprops.trial import Trial
 from specprops.verify_chain import Draw, impossible_token, keeps_prefix
 from specverify.contracts import Case, array_of
 from specverify.contracts.arrays import EPS
+from specverify.contracts.packed import LOGITS
 from specverify.law import Law, Outcome, product_law
+
+if TYPE_CHECKING:
+    from specverify.subjects.subject import Description
+
+LOGARITHM = 256
+"""Roundings that a logit may hide: twice the largest logarithm of float32, 104, and those of a softmax."""
 
 Claim = Callable[[Asked, Draw], bool]
 View = tuple[Law, Callable[[Outcome], Outcome]]
@@ -48,10 +56,10 @@ def replaces_the_rejected(asked: Asked, d: Draw) -> bool:
     return d.n == len(asked.q) or d.tokens[d.n] != d.draft[d.n]
 
 
-def in_the_residual(case: Case) -> Claim:
+def in_the_residual(subject: Description, case: Case) -> Claim:
     """Theory S12b, of the standard rule; rows may lawfully be normalised once more."""
     p = array_of(case, "p")
-    slack = 2 * (p.shape[2] + 1) * EPS[p.dtype]
+    slack = (2 * (p.shape[2] + 1) + LOGARITHM * (subject.conventions.get("target") == LOGITS)) * EPS[p.dtype]
     return lambda asked, d: d.n == len(asked.q) or asked.p[d.n][d.tokens[d.n]] > asked.q[d.n][d.tokens[d.n]] * (1 - slack)
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from specprops import rows
-from specverify.contracts import Case, array, array_of
+from specverify.contracts import Case, Family, array, array_of
 from specverify.contracts.verify_batch import UNDEFINED, requests
+from specverify.contracts.verify_packed import BESIDE
 
 if TYPE_CHECKING:
     from specverify.subjects.subject import Description
@@ -28,22 +29,39 @@ SELDOM = 1 / 8
 
 @dataclass(frozen=True)
 class Asked:
-    """One request: rows of the target (n + 1, V) and of the draft (n, V), its draft if that is not to be drawn, its seed if it has one."""
+    """One request: rows of the target (n + 1, V) and of the draft (n, V), its draft if that is not to be drawn, its seed if it has one.
+
+    Where the subject makes the rows of the target: `raw` logits that they come from, and the parameters. Where the draft is a tree: the node above each of its tokens.
+    """
 
     p: Rows
     q: Rows
     draft: tuple[int, ...] | None = None
     seed: int | None = None
     greedy: bool = False
+    raw: Rows | None = None
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float = 1.0
+    parents: tuple[int, ...] | None = None
+
+    @property
+    def logits(self) -> Rows:
+        """Those given, else the logarithms of its rows."""
+        return self.raw or tuple(tuple(math.log(x) if x else -math.inf for x in row) for row in self.p)
 
 
 @dataclass(frozen=True)
 class Padding:
-    """What stands behind a request's end: rows of p that are sure of a token, and its id; or what is no number and no id. And how many places there are for drafts at least."""
+    """What stands behind a request's end: rows of p that are sure of a token, and its id; or what is no number and no id. And how many places there are for drafts at least.
+
+    `beside` holds arguments of the whole batch, as they stand in a case.
+    """
 
     token: int = 0
     places: int = 0
     poison: bool = False
+    beside: tuple[tuple[str, object], ...] = ()
 
 
 def together(dtype: str, asked: Sequence[Asked], padding: Padding = Padding()) -> Case:
@@ -59,9 +77,12 @@ def together(dtype: str, asked: Sequence[Asked], padding: Padding = Padding()) -
         "q": array(dtype, (len(asked), places, v), itertools.chain(*q)),
         "lengths": array("int64", (len(asked),), [len(one.q) for one in asked]),
         "pad": token,
+        **dict(padding.beside),
+        **_parameters(asked),
     }
-    if any(one.greedy for one in asked):
-        case["temperature"] = array("float32", (len(asked),), [float(not one.greedy) for one in asked])
+    if any(one.raw is not None for one in asked):
+        logits = [row for one in asked for row in (*one.logits, *[pad] * (places - len(one.q)))]
+        case["logits"] = array(dtype, (len(asked), places + 1, v), itertools.chain(*logits))
     if all(one.seed is not None for one in asked):
         case["seeds"] = array("int64", (len(asked),), [one.seed or 0 for one in asked])
     if all(one.draft is not None for one in asked):
@@ -69,12 +90,39 @@ def together(dtype: str, asked: Sequence[Asked], padding: Padding = Padding()) -
     return case
 
 
+def _parameters(asked: Sequence[Asked]) -> dict[str, object]:
+    """Temperatures, top-k and top-p, where a request has one that changes something."""
+    size, v = (len(asked),), len(asked[0].p[0])
+    case: dict[str, object] = {}
+    if any(one.greedy or one.temperature != 1 for one in asked):
+        case["temperature"] = array("float32", size, [0.0 if one.greedy else one.temperature for one in asked])
+    if any(one.top_k is not None for one in asked):
+        case["top_k"] = array("int64", size, [one.top_k or v for one in asked])
+    if any(one.top_p < 1 for one in asked):
+        case["top_p"] = array("float32", size, [one.top_p for one in asked])
+    return case
+
+
 def taken_apart(case: Case) -> list[Asked]:
     """The requests of a case."""
     mine = requests(case)
-    seeds = [int(x) for x in array_of(case, "seeds").values] if "seeds" in case else [None] * len(mine)
-    cold = [x == 0 for x in array_of(case, "temperature").values] if "temperature" in case else [False] * len(mine)
-    return [Asked(tuple(one.p.rows()), tuple(one.q.rows()), one.draft, seed, greedy) for one, seed, greedy in zip(mine, seeds, cold, strict=True)]
+    told = {name: array_of(case, name).values if name in case else [None] * len(mine) for name in ("seeds", "temperature", "top_k", "top_p")}
+    logits = [_raw(case, b, one.q.shape[0]) for b, one in enumerate(mine)]
+    return [
+        Asked(
+            tuple(one.p.rows()), tuple(one.q.rows()), one.draft, None if seed is None else int(seed), t == 0, raw,
+            t or 1.0, None if k is None else int(k), 1.0 if top_p is None else top_p,
+        )
+        for one, raw, seed, t, k, top_p in zip(mine, logits, *told.values(), strict=True)
+    ]  # fmt: skip
+
+
+def _raw(case: Case, b: int, n: int) -> Rows | None:
+    if "logits" not in case:
+        return None
+    logits = array_of(case, "logits")
+    rows, places = list(logits.rows()), logits.shape[1]
+    return tuple(rows[b * places : b * places + n + 1])
 
 
 HALF, LOW, HIGH, ZERO, ONE = (0.5, 0.5), (0.25, 0.75), (0.75, 0.25), (1.0, 0.0), (0.0, 1.0)
@@ -148,7 +196,8 @@ def padding_of(case: Case) -> Padding:
     """Of a case of ours."""
     pad, places = case["pad"], array_of(case, "q").shape[1]
     assert isinstance(pad, int)
-    return Padding(0 if pad == POISON[1] else pad, places, pad == POISON[1])
+    beside = tuple((name, case[name]) for name in BESIDE if name in case)
+    return Padding(0 if pad == POISON[1] else pad, places, pad == POISON[1], beside)
 
 
 MANY = 64
@@ -160,14 +209,28 @@ def many(subject: Description) -> list[Case]:
     rng, asked = random.Random("many"), list[Asked]()
     for b in range(MANY):
         n, cold = b % 4, "temperature" in subject.supports and b % 8 == 5  # noqa: PLR2004
-        p = tuple(_some(rng, 1 if cold else 3) for _ in range(n + 1))
-        asked.append(Asked(p, tuple(_some(rng, 4) for _ in range(n)), greedy=cold))
+        p = tuple(some(rng, 1 if cold else 3) for _ in range(n + 1))
+        asked.append(Asked(p, tuple(some(rng, 4) for _ in range(n)), greedy=cold))
     return [together(one_dtype(subject), asked)]
 
 
-def _some(rng: random.Random, support: int) -> tuple[float, ...]:
+def some(rng: random.Random, support: int) -> tuple[float, ...]:
     """A row over four tokens, in sixteenths, with so many tokens in its support."""
     cuts = sorted(rng.sample(range(1, 16), support - 1))
     weights = [b - a for a, b in itertools.pairwise([0, *cuts, 16])] + [0] * (4 - support)
     rng.shuffle(weights)
     return tuple(weight / 16 for weight in weights)
+
+
+@st.composite
+def large(draw: st.DrawFn, subject: Description) -> Case:
+    """Two requests over 2,000 tokens or 32,000, the target's support small."""
+    p = draw(rows.large(subject, "sparse", (2, 3)))
+    q = Family(draw(st.sampled_from(("sparse", "zipf"))), p.seed + draw(st.sampled_from((0, 1))), p.dtype, (2, 2, p.shape[-1]))
+    return {"p": p, "q": q, "lengths": array("int64", (2,), (draw(st.integers(0, 2)), 2)), "pad": 0}
+
+
+def spread(subject: Description) -> list[Case]:
+    """Two requests over 2,000 tokens: all mass lies on the first and the last token."""
+    dtype = rows.wide(subject)[0]
+    return [{"p": Family("edges", 1, dtype, (2, 2, 2000)), "q": Family("edges", 2, dtype, (2, 1, 2000)), "lengths": array("int64", (2,), (1, 1)), "pad": 0}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
 import time
@@ -14,12 +15,14 @@ import pytest
 from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
+from specprops.alone import alone
 from specprops.likely import likely
 from specprops.parts import parts
 from specprops.trial import FLAG, TELLING, Trial, statistical_violation, table
 from specprops.violation import NoAnswer, NotJudged, Violation
 from specverify import observe
 from specverify.audit import records
+from specverify.audit.config import expired
 from specverify.contracts import Case, digest
 from specverify.errors import SpecverifyError, Unloadable
 from specverify.law import show_probability
@@ -71,7 +74,8 @@ class Judgement:
     """One property on one subject."""
 
     def __init__(self, claim: Claim, bench: Bench) -> None:
-        self.claim, self.row, self.bench = claim, claim.row, bench
+        again = (bench.replays or {}).get(claim.row.id)
+        self.claim, self.row, self.bench = claim if again is None else claim.on(again), claim.row, bench
         self.trial = Trial(bench, claim.row)
         self.seen: dict[str, Violation | None] = {}
         self.suspects: list[Suspect] = []
@@ -285,12 +289,20 @@ class Judgement:
             output=records.clean(subject.worker.output()[-OUTPUT_SHOWN:]), file=described.file, line=described.line,
             likely=likely(self.trial, found.case) if severity == "finding" and self.row.statistical else (),
             parts=parts(described, found.case, violation.observed) if violation.kind in ("law", "together") else (),
+            fault=violation.kind, alone=alone(self.claim, self.bench, found.case, violation) if severity == "finding" else None,
         )  # fmt: skip
         self.bench.write(finding)
         breaks = severity == "finding" or severity in self.bench.settings.fail_on
         self._end("failed" if breaks else severity, finding.id)
+        if breaks and (known := self._known(finding.id)) is not None:
+            pytest.xfail(f"known finding {finding.id}: {known.reason}")
         if breaks:
             pytest.fail(finding_text(finding), pytrace=False)
+
+    def _known(self, id_: str) -> records.Known | None:
+        """The entry of the configuration that accepts a finding today."""
+        today = datetime.datetime.now(tz=datetime.UTC).date()
+        return next((one for one in self.bench.settings.known if one.finding == id_ and not expired(one, today)), None)
 
     def _note(self, case: Case, result: str, observed: Observed | Exactly | None, threshold: float | None = None) -> None:
         if self.quiet and result == "ok":

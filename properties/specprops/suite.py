@@ -9,7 +9,7 @@ The decorated name is a pytest test with one argument, `bench`, which specverify
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
@@ -49,6 +49,10 @@ class Claim:
     scope: Scope | None
     drawn_too: bool
     alike: Callable[[Description], Sequence[Case]]
+
+    def on(self, case: Case) -> Claim:
+        """The same property on one case alone."""
+        return replace(self, cases=None, first=lambda _: (case,), scope=None, alike=lambda _: ())
 
     def excluded(self, subject: Description) -> str | None:
         """Why the property does not apply to a subject, or none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from specprops.health import Health
@@ -37,6 +37,16 @@ OVER_THE_LIMIT = "bad_alloc"
 OUT_OF_MEMORY = "The subject ran out of the worker's address space; declare `memory=` or give --memory."
 
 
+@dataclass(frozen=True)
+class Recorded:
+    """A call as it was made: its case, the key of its seeds, what came back with the raw result in it; `plain` if nothing was put, watched or called twice."""
+
+    case: Case
+    key: int
+    reply: Reply
+    plain: bool
+
+
 class Trial:
     """Calls and observations of one subject, counted. Seeds are hashes of the run key and the case."""
 
@@ -50,6 +60,7 @@ class Trial:
         self.last: Observed | None = None
         self.explored: tuple[Case, Question] | None = None
         self.certificate: Certificate | None = None
+        self.recorded: list[Recorded] | None = None
         self.together = Together(self.subject.contract)
         self.health = Health(self.subject.contract)
 
@@ -73,7 +84,11 @@ class Trial:
         key, other = self._key(case, stage), self._key(case, seed) if seed is not None else None
         self.draws += 1
         self.injected |= put is not None
-        return self._answered(self._bench.subject.call(case, key=key, seed=other, put=put, watch=watch, judge=judge, again=again))
+        raw = self.recorded is not None
+        reply = self._bench.subject.call(case, key=key, seed=other, put=put, watch=watch, judge=judge, again=again, raw=raw)
+        if self.recorded is not None:
+            self.recorded.append(Recorded(case, key, reply, plain=not (put or watch or again)))
+        return self._answered(reply)
 
     def _key(self, case: Case, stage: str) -> int:
         return stream_key(self._run_key, digest(case), f"{self._row.id}/{stage}")

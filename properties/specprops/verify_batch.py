@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hypothesis import strategies as st
-
 from specprops import batch_claims as claims
 from specprops import batches, company, rows
 from specprops.boundary import at_the_bounds
@@ -13,7 +11,7 @@ from specprops.hygiene import inputs_unchanged
 from specprops.suite import prop
 from specprops.trial import Trial
 from specprops.verify_chain import declares
-from specverify.contracts import Case, Family, array
+from specverify.contracts import Case
 
 if TYPE_CHECKING:
     from specverify.subjects.subject import Description
@@ -62,7 +60,7 @@ def test_rejected_token_is_not_emitted(trial: Trial, case: Case) -> None:
 @prop("BAT-006", "The token at a rejection has more probability under the request's own target row than under its draft row.", source="theory S12b; faults ROW, Q-MISMATCH",
       guards="joint", statistical=True, after=("BAT-002",), first=batches.first, cases=batches.wide, limit=6, applies=declares("standard"))  # fmt: skip
 def test_replacement_lies_in_the_residual(trial: Trial, case: Case) -> None:
-    claims.each_request(trial, case, claims.in_the_residual(case), "A replacement comes from outside its request's residual")
+    claims.each_request(trial, case, claims.in_the_residual(trial.subject, case), "A replacement comes from outside its request's residual")
 
 
 def takes_temperatures(subject: Description) -> str | None:
@@ -94,22 +92,8 @@ def test_inputs_unchanged(trial: Trial, case: Case) -> None:
     inputs_unchanged(trial, case)
 
 
-@st.composite
-def large(draw: st.DrawFn, subject: Description) -> Case:
-    """Two requests over 2,000 tokens or 32,000, the target's support small."""
-    p = draw(rows.large(subject, "sparse", (2, 3)))
-    q = Family(draw(st.sampled_from(("sparse", "zipf"))), p.seed + draw(st.sampled_from((0, 1))), p.dtype, (2, 2, p.shape[-1]))
-    return {"p": p, "q": q, "lengths": array("int64", (2,), (draw(st.integers(0, 2)), 2)), "pad": 0}
-
-
-def spread(subject: Description) -> list[Case]:
-    """Two requests over 2,000 tokens: all mass lies on the first and the last token."""
-    dtype = rows.wide(subject)[0]
-    return [{"p": Family("edges", 1, dtype, (2, 2, 2000)), "q": Family("edges", 2, dtype, (2, 1, 2000)), "lengths": array("int64", (2,), (1, 1)), "pad": 0}]
-
-
 @prop("BAT-011", "Over a large vocabulary each request keeps to its draft's prefix and to its target's support.", source="theory S12a, S12c", guards="support", statistical=True,
-      after=("BAT-002", "BAT-003"), first=spread, cases=large, limit=4, applies=rows.needs_wide)  # fmt: skip
+      after=("BAT-002", "BAT-003"), first=batches.spread, cases=batches.large, limit=4, applies=rows.needs_wide)  # fmt: skip
 def test_large_vocabulary(trial: Trial, case: Case) -> None:
     claims.each_request(trial, case, claims.keeps_both, "The prefix or the support is not kept", draws=40, fresh=FRESH // 10)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from specverify.audit.checkouts import commits, import_folder
+from specverify.audit.config import Config
 from specverify.errors import SpecverifyError, unknown
 from specverify.faults import fault, not_bug, not_bugs
+from specverify.subjects.declare import CLAIMS
 from specverify.subjects.source import Source, from_dotted, from_path, from_program
 
 GALLERY = Path(__file__).resolve().parent.parent / "gallery"
@@ -17,6 +20,24 @@ KINDS = ("py", "exec", "fault", "not-bug", "gallery")
 def gallery() -> list[str]:
     """Names of the published audits that ship with the tool."""
     return sorted(path.stem for path in GALLERY.glob("*.py") if path.stem != "__init__")
+
+
+def configured(text: str, config: Config, python: str | None = None, checkout: str | None = None) -> Source:
+    """What an argument names in a project: one of its `[subjects.NAME]`, or what `source` reads.
+
+    Args:
+        text: SUBJECT, as it was written.
+        config: of the project.
+        python: interpreter that was asked for; it goes before that of the subject, and that before the one of the whole configuration.
+        checkout: folder of the repository that a gallery entry imports from, if any.
+    """
+    one = config.subjects.get(text)
+    if one is None:
+        return source(text, python or config.python, checkout)
+    if one.claim is not None and one.claim not in CLAIMS and not one.claim.startswith("lossy("):
+        raise unknown("claim", one.claim, (*CLAIMS, "lossy(NAME)"))
+    use = f"{one.use}@{one.contract}" if one.contract is not None and "@" not in one.use else one.use
+    return replace(source(use, python or one.python or config.python, checkout), claim=one.claim)
 
 
 def source(text: str, python: str | None = None, checkout: str | None = None) -> Source:

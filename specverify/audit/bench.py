@@ -10,6 +10,7 @@ import msgspec
 from specverify.audit import records
 from specverify.audit.records import Record
 from specverify.audit.settings import Plan, Planned, Settings
+from specverify.contracts import Case
 from specverify.subjects.inprocess import InProcess
 from specverify.subjects.source import Source
 from specverify.subjects.subject import Served, Subject
@@ -60,6 +61,11 @@ class Bench:
         self.subject = Subject(planned.label, planned.description, pool.worker(planned.source))
         self.settings, self.pen = settings, pen
         self.statuses: dict[str, str] = {}
+        self.replays: dict[str, Case | None] | None = None
+
+    def wanted(self, property_: str) -> bool:
+        """Whether a property is to be judged here: each, unless findings are run again."""
+        return self.replays is None or property_ in self.replays
 
     def share_alpha(self, pairs: int) -> None:
         """Divide the run's alpha by the number of (property, subject) pairs."""
@@ -78,4 +84,8 @@ class Bench:
 
 def benches(plan: Plan, pool: Pool, pen: Pen) -> list[Bench]:
     """A bench for each subject that can be called."""
-    return [Bench(planned, pool, plan.settings, pen) for planned in plan.subjects if planned.description.problem is None]
+    found = [Bench(planned, pool, plan.settings, pen) for planned in plan.subjects if planned.description.problem is None]
+    for bench in found if plan.replays else ():
+        mine = [one for one in plan.replays if one.subject == bench.subject.label]
+        bench.replays = {one.property: None if one.case is None else records.case_of(one.case) for one in mine}
+    return found

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from specverify.audit.baseline import accepted
 from specverify.audit.events import read_events
 from specverify.audit.records import CaseRecord, Certificate, Finding, Footer, Header, PropertyRecord, Record, SubjectRecord, Together, finding_id
 from specverify.audit.run import Finished
@@ -39,7 +40,7 @@ def combined(folders: Sequence[Path], folder: Path) -> Finished:
     header = _header([_of(Header, run)[0] for run in runs], folder.name)
     subjects = _of(SubjectRecord, runs[0])
     found = list(_merged(header, runs))
-    given = verdicts(subjects, found)
+    given = verdicts(subjects, found, accepted(header))
     footers = [footer for run in runs for footer in _of(Footer, run)]
     whole = len(footers) == len(runs) and all(footer.complete for footer in footers)
     code = exit_code(given) or (0 if whole else UNDECIDED)
@@ -55,7 +56,7 @@ def _of(kind: type[T], run: Sequence[Record]) -> list[T]:
 def _header(given: Sequence[Header], name: str) -> Header:
     """Of the whole run: what its shards agree on."""
     first = given[0]
-    for field in ("version", "suite", "arguments", "run_key", "alpha", "draws", "pairs", "fail_on", "shards"):
+    for field in ("version", "suite", "arguments", "run_key", "alpha", "draws", "pairs", "fail_on", "shards", "known"):
         if any(getattr(one, field) != getattr(first, field) for one in given):
             raise SpecverifyError(f"The shards differ in {field.replace('_', ' ')}.", hint="Shards of one run differ in --shard alone.")
     missing = set(range(1, first.shards + 1)) - {one.shard for one in given}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+
+import msgspec
 
 from specverify.audit import records
 from specverify.audit.records import Finding, Footer, Header, Record, SubjectRecord
+from specverify.errors import SpecverifyError
 
 EVENTS = "events.jsonl"
 
@@ -37,8 +41,26 @@ def write_records(run: Path, found: list[Record]) -> None:
 
 
 def read_events(run: Path) -> list[Record]:
-    """The records of a finished run."""
-    return records.read((run / EVENTS).read_bytes().splitlines())
+    """The records of a run, finished or cut short; `ending` tells which.
+
+    Raises:
+        SpecverifyError: a file that does not begin with a header, or that is broken in the middle.
+    """
+    try:
+        found = records.read((run / EVENTS).read_bytes().splitlines())
+    except msgspec.DecodeError as error:
+        raise SpecverifyError(f"{run / EVENTS} is damaged: {error}.", hint="Audit again; of a run that was killed the last line alone may be torn.") from None
+    if not found or not isinstance(found[0], Header):
+        raise SpecverifyError(f"{run / EVENTS} does not begin with a run's header.", hint="It is no file of a run, or it was cut off at its beginning.")
+    return found
+
+
+def ending(found: Sequence[Record]) -> str:
+    """Why the run is not whole, or nothing: a file of a whole run ends with a footer that says so."""
+    footer = next((record for record in found if isinstance(record, Footer)), None)
+    if footer is None:
+        return "its file has no last record: the run still goes on, was killed, or the file was cut off"
+    return "" if footer.complete else footer.reason or "it was cut short"
 
 
 def findings(found: list[Record], *severities: str) -> list[Finding]:

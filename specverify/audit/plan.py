@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -40,7 +41,7 @@ def describe_each(sources: list[Source], settings: Settings, pool: Pool) -> tupl
         except SpecverifyError as error:
             failed.append(SubjectRecord(source.shown, source.shown, problem=error.message, hint=error.hint, usage=not isinstance(error, Unloadable)))
         else:
-            found += [(source, description) for description in descriptions]
+            found += [(source, replace(one, claim=source.claim or one.claim)) for one in descriptions]
     plan = _plan(found, settings)
     return plan, [_record(planned, versions[planned.source]) for planned in plan.subjects] + failed
 
@@ -57,7 +58,7 @@ def _record(planned: Planned, versions: dict[str, str]) -> SubjectRecord:
     about = f"{told.name}{told.signature} -> {told.returns}. {told.sentence} Right: {told.right}."
     return SubjectRecord(
         subject=planned.label, source=planned.source.shown, contract=d.contract, claim=d.claim, rule=d.rule, file=d.file, line=d.line,
-        versions=versions, about=about, commit=planned.source.commit or commit_of(d.file), checkout=bool(planned.source.commit), problem=d.problem, hint=hint,
+        versions=versions, about=about, commit=planned.source.commit or commit_of(d.file), checkout=bool(planned.source.commit), python_path=planned.source.python, problem=d.problem, hint=hint,
     )  # fmt: skip
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import datetime
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,8 +20,19 @@ SHOWN_ENTRIES = 64
 """Entries of an array or a list that are shown as text; the data beside it is whole."""
 
 
+class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A finding that is accepted for now: its id, why, where that is discussed, the last day, and, so that it is seen when it is gone, whose it is."""
+
+    finding: str
+    reason: str
+    link: str = ""
+    expires: datetime.date | None = None
+    subject: str = ""
+    property: str = ""
+
+
 class Header(msgspec.Struct, tag="header", tag_field="kind", frozen=True):
-    """First line: what was asked for, on what."""
+    """First line: what was asked for, on what. `known` are the findings of the configuration that are accepted."""
 
     format: int
     version: str
@@ -37,10 +50,11 @@ class Header(msgspec.Struct, tag="header", tag_field="kind", frozen=True):
     command: str = ""
     shard: int = 1
     shards: int = 1
+    known: tuple[Known, ...] = ()
 
 
 class SubjectRecord(msgspec.Struct, tag="subject", tag_field="kind", frozen=True):
-    """One subject: loaded, or not and why; `checkout` tells whether `commit` is that of a repository which a gallery entry imports from."""
+    """One subject: loaded, or not and why. `python_path` is the interpreter that it runs in; `checkout` tells whether `commit` is that of a repository which a gallery entry imports from."""
 
     subject: str
     source: str
@@ -53,6 +67,7 @@ class SubjectRecord(msgspec.Struct, tag="subject", tag_field="kind", frozen=True
     about: str = ""
     commit: str = ""
     checkout: bool = False
+    python_path: str = ""
     problem: str | None = None
     hint: str | None = None
     usage: bool = False
@@ -135,8 +150,46 @@ class Part(msgspec.Struct, frozen=True):
     wrong: bool
 
 
+class Call(msgspec.Struct, frozen=True):
+    """One call behind a finding: its arguments, the keywords beside them, the seeds of Python's, numpy's and torch's generators, and what it gave.
+
+    `gave` is the result as a Python literal (arrays as nested lists), or "raises TYPE"; `lifted` tells whether one row was handed over as (1, V).
+    """
+
+    case: tuple[Argument, ...]
+    gave: str
+    lifted: bool = False
+    keywords: dict[str, Any] = {}
+    seeds: tuple[int, int, int] | None = None
+
+
+class Excess(msgspec.Struct, frozen=True):
+    """An outcome that comes too often: as text, its probability found and right, and the outcomes of single draws (as `call` and stream give them) that are it."""
+
+    outcome: str
+    found: float
+    right: float
+    draws: tuple[Any, ...]
+
+
+class Alone(msgspec.Struct, frozen=True):
+    """What shows a finding again without us: calls with what they gave, or outcomes that come too often; `why_not` says why there is neither.
+
+    `spans` is the number of successive calls that make one outcome; `lifted` tells whether one row is handed over as (1, V).
+    """
+
+    calls: tuple[Call, ...] = ()
+    excess: tuple[Excess, ...] = ()
+    spans: int = 1
+    lifted: bool = False
+    why_not: str = ""
+
+
 class Finding(msgspec.Struct, tag="finding", tag_field="kind", frozen=True):
-    """A property that failed: `severity` is finding, grid or advisory; `likely` names known faults, the best first; `parts` tell where a step goes wrong."""
+    """A property that failed: `severity` is finding, grid or advisory; `likely` names known faults, the best first; `parts` tell where a step goes wrong.
+
+    `fault` is the class of fault that its id is made of; `alone` is what a script needs to show it.
+    """
 
     id: str
     subject: str
@@ -158,6 +211,8 @@ class Finding(msgspec.Struct, tag="finding", tag_field="kind", frozen=True):
     line: int = 0
     likely: tuple[Likely, ...] = ()
     parts: tuple[Part, ...] = ()
+    fault: str = ""
+    alone: Alone | None = None
 
 
 class Certificate(msgspec.Struct, frozen=True):
@@ -255,6 +310,11 @@ def arguments(case: Case) -> tuple[Argument, ...]:
     return tuple(Argument(name, show_value(value), _data(value)) for name, value in case.items())
 
 
+def case_of(given: Sequence[Argument]) -> dict[str, object]:
+    """The case that `arguments` recorded."""
+    return {argument.name: _value(argument.data) for argument in given}
+
+
 def show_value(value: object) -> str:
     """An argument in one line; small fractions where the entries are such."""
     match value:
@@ -287,8 +347,31 @@ def _data(value: object) -> Any:
             return {"dtype": dtype, "shape": shape, "data": base64.b64encode(data).decode()}
         case Family(name, seed, dtype, shape):
             return {"family": name, "seed": seed, "dtype": dtype, "shape": shape}
+        case float() if not math.isfinite(value):
+            return {"float": repr(value)}
+        case list():
+            return [_data(item) for item in value]
+        case dict():
+            return {"entries": [[_data(key), _data(item)] for key, item in value.items()]}
         case _:
             return value
+
+
+def _value(data: Any) -> object:
+    """What `_data` wrote."""
+    match data:
+        case {"family": str(name), "seed": int(seed), "dtype": str(dtype), "shape": shape}:
+            return Family(name, seed, dtype, tuple(shape))
+        case {"dtype": str(dtype), "shape": shape, "data": str(text)}:
+            return Array(dtype, tuple(shape), base64.b64decode(text))
+        case {"float": str(text)}:
+            return float(text)
+        case {"entries": entries}:
+            return {_value(key): _value(item) for key, item in entries}
+        case list():
+            return [_value(item) for item in data]
+        case _:
+            return data
 
 
 def read(lines: Sequence[bytes]) -> list[Record]:

@@ -18,19 +18,21 @@ from pathlib import Path
 
 import specverify
 from specverify.audit import records
-from specverify.audit.arguments import source
+from specverify.audit.arguments import configured
+from specverify.audit.baseline import accepted, out_of_date
 from specverify.audit.bench import Pool
+from specverify.audit.config import Config
 from specverify.audit.events import EVENTS, shard_records, write_events
+from specverify.audit.finding_files import write_findings
 from specverify.audit.plan import describe_each
 from specverify.audit.records import Footer, Header, PropertyRecord, Record, SubjectRecord
 from specverify.audit.settings import SUITE, Plan, Settings
 from specverify.audit.suite import modules, of_contract
-from specverify.audit.verdict import INTERRUPTED, UNDECIDED, Verdict, exit_code, verdicts
+from specverify.audit.verdict import INTERRUPTED, OUTDATED, UNDECIDED, Verdict, exit_code, verdicts
 from specverify.subjects.source import Source
 
 PLAN = "plan.json"
 LOG = "pytest.log"
-JUNIT = "junit.xml"
 INI = Path(__file__).with_name("pytest.ini")
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 10
@@ -60,7 +62,17 @@ class Watcher:
     record: Callable[[Record], None] = lambda _: None
 
 
-def audit(arguments: list[str], settings: Settings, *, python: str | None, out: Path, workers: str, watcher: Watcher, checkout: str | None = None) -> Finished:
+def audit(
+    arguments: list[str],
+    settings: Settings,
+    *,
+    python: str | None,
+    out: Path,
+    workers: str,
+    watcher: Watcher,
+    config: Config | None = None,
+    checkout: str | None = None,
+) -> Finished:
     """Audit what the arguments name.
 
     Args:
@@ -71,12 +83,13 @@ def audit(arguments: list[str], settings: Settings, *, python: str | None, out: 
         workers: pytest's -n: a number, or "auto".
         watcher: told what happens.
         checkout: folder of the repository that a gallery entry imports from, if any.
+        config: of the project, which may name subjects.
 
     Raises:
         SpecverifyError: an argument that names nothing.
     """
     began = time.monotonic()
-    sources = list(dict.fromkeys(source(argument, python, checkout) for argument in arguments))
+    sources = list(dict.fromkeys(configured(argument, config or Config(), python, checkout) for argument in arguments))
     folder = _folder(out, arguments)
     plan, subjects, reason = Plan(settings, ()), list[SubjectRecord](), INTERRUPTION
     _write_open(folder, _header(folder.name, arguments, settings), subjects)
@@ -85,7 +98,7 @@ def audit(arguments: list[str], settings: Settings, *, python: str | None, out: 
         header = _header(folder.name, arguments, plan.settings)
         _write_open(folder, header, subjects)
         watcher.started(header, subjects)
-        reason = _judge(plan, folder, workers, watcher)
+        reason = judge(plan, folder, workers, watcher)
     return _finish(folder, _header(folder.name, arguments, plan.settings), subjects, plan, reason, began)
 
 
@@ -102,7 +115,7 @@ def _write_open(folder: Path, header: Header, subjects: list[SubjectRecord]) -> 
     (folder / EVENTS).write_bytes(b"".join(records.encode(record) + b"\n" for record in (header, *subjects)))
 
 
-def _judge(plan: Plan, folder: Path, workers: str, watcher: Watcher) -> str:
+def judge(plan: Plan, folder: Path, workers: str, watcher: Watcher) -> str:
     """Run pytest on the plan and tell its records as they come; why it ended early, or nothing."""
     ready = [planned for planned in plan.subjects if planned.description.problem is None]
     if not ready:
@@ -142,8 +155,6 @@ def _command(folder: Path, packages: list[str], processes: int) -> list[str]:
         str(folder / PLAN),
         "--specverify-run",
         str(folder),
-        "--junitxml",
-        str(folder / JUNIT),
     ]
     return [sys.executable, "-m", "pytest", "--noconftest", *where, *spread, "-q", "--pyargs", *packages]
 
@@ -181,12 +192,15 @@ def _finish(folder: Path, header: Header, subjects: list[SubjectRecord], plan: P
     seconds = time.monotonic() - began
     found = shard_records(folder)
     found += _unreached(plan, found, reason or "the run ended before it")
-    given = verdicts(subjects, found)
+    given = verdicts(subjects, found, accepted(header))
     code = INTERRUPTED if reason == INTERRUPTION else exit_code(given)
     if reason and code == 0:
         code = UNDECIDED
+    if code == 0 and plan.settings.strict and out_of_date(header, found):
+        code = OUTDATED
     footer = Footer(complete=not reason, exit_code=code, seconds=round(seconds, 3), reason=reason)
     write_events(folder, header, subjects, found, footer)
+    write_findings(folder, [header, *subjects, *found, footer])
     with contextlib.suppress(FileNotFoundError):
         (folder / PLAN).unlink()
     return Finished(folder, header, tuple(given), (header, *subjects, *found, footer), code, seconds, not reason)
@@ -221,5 +235,5 @@ def _header(run: str, arguments: list[str], settings: Settings) -> Header:
         format=records.FORMAT, version=specverify.__version__, suite=SUITE, run=run, arguments=tuple(arguments), run_key=settings.run_key,
         alpha=settings.alpha, draws=settings.draws, pairs=settings.pairs, fail_on=settings.fail_on,
         started=datetime.datetime.now(tz=datetime.UTC).isoformat(timespec="seconds"), python=platform.python_version(), platform=platform.platform(), command=shlex.join(["specverify", *sys.argv[1:]]),
-        shard=settings.shard, shards=settings.shards,
+        shard=settings.shard, shards=settings.shards, known=settings.known,
     )  # fmt: skip

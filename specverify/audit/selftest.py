@@ -37,13 +37,16 @@ QUICK_FAULTS = (
     "turned-the-other-way",
     "positions-of-the-first-request",
     "heads-tiled",
+    "rejected-rows-come-back",
+    "state-saved-behind-the-drafts",
     "bonus-of-the-row-before",
     "bonus-row-unprocessed",
     "id-0-is-a-pad",
     "rollback-forgotten",
     "logprobs-of-the-row-before",
+    "rounds-counted-for-tokens",
 )
-"""One of each contract but the steps of a chain and of a batch, whose audits take as long as all of these."""
+"""One of each contract but the steps of a chain and of batches, whose audits take as long as all of these."""
 QUICK_NOT_BUGS = ("the-same-for-every-seed", "ties-are-cut", "residual-in-logarithms")
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from specverify.audit.records import Argument, Known
 from specverify.subjects.source import Source
 from specverify.subjects.subject import Description
 
@@ -38,6 +39,8 @@ class Settings(msgspec.Struct, frozen=True):
         shard: which part of the cases is judged here, from 1.
         shards: parts that they are split into, by their digests.
         scope: of the small tables that an explored step is judged on, all of them: none, small or large.
+        known: findings of the configuration.
+        strict: whether known findings that are out of date fail the run.
     """
 
     run_key: str = RUN_KEY
@@ -52,6 +55,8 @@ class Settings(msgspec.Struct, frozen=True):
     shard: int = 1
     shards: int = 1
     scope: str = "small"
+    known: tuple[Known, ...] = ()
+    strict: bool = False
 
     def mine(self, digest: str) -> bool:
         """Whether a case is of this shard."""
@@ -71,11 +76,20 @@ class Planned(msgspec.Struct, frozen=True):
     description: Description
 
 
+class Replay(msgspec.Struct, frozen=True):
+    """A property that is to be judged on one subject again: on this case alone, or in full if there is none."""
+
+    subject: str
+    property: str
+    case: tuple[Argument, ...] | None
+
+
 class Plan(msgspec.Struct, frozen=True):
-    """All that pytest's processes need to know."""
+    """All that pytest's processes need to know. With `replays`, these are judged and nothing else."""
 
     settings: Settings
     subjects: tuple[Planned, ...]
+    replays: tuple[Replay, ...] = ()
 
     def write(self, path: Path) -> None:
         """Save as JSON."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from specverify.audit.health import health
-from specverify.audit.records import Certificate, Finding, PropertyRecord, Record, SubjectRecord
+from specverify.audit.records import CaseRecord, Certificate, Finding, Known, PropertyRecord, Record, SubjectRecord
 
-UPHELD, USAGE, BROKEN, UNLOADABLE, UNDECIDED, INTERRUPTED = 0, 2, 1, 3, 4, 130
+UPHELD, USAGE, BROKEN, UNLOADABLE, UNDECIDED, OUTDATED, INTERRUPTED = 0, 2, 1, 3, 4, 5, 130
 PRIORITY = (INTERRUPTED, USAGE, BROKEN, UNLOADABLE, UNDECIDED, UPHELD)
 """Of the exit codes of several subjects the first of these that occurs."""
 
 RESOLUTION = 0.15
 """Total variation that one screen of 2,000 draws flags with probability 99 %, up to 64 outcomes (measured in tests/power)."""
+
+RESOLVING = 2_000
+"""Draws that it holds for; of slow loops a case has fewer."""
 
 EXPLORED = " Laws are exact on the tested cases: every random choice was explored."
 SAMPLED = f" Laws were judged by sampling; a shift of total variation {RESOLUTION:g} that is spread over the outcomes of a tested case is found with probability 99 %."
@@ -32,6 +36,10 @@ OWN = {
 WITH_A_NOTE = ", WITH A HEALTH NOTE"
 """Behind the headline of a claim that is upheld, so that nobody reads it without."""
 
+BUT_FOR = ", BUT FOR KNOWN FINDINGS"
+"""Behind the headline of a subject all of whose findings are accepted: they are broken promises still."""
+KNOWN = "known"
+
 JUDGED = ("ok", "failed", "grid", "advisory", "unconfirmed")
 
 
@@ -46,19 +54,24 @@ class Verdict:
     headline: str
     sentence: str
     health: tuple[str, ...] = ()
+    known: Mapping[str, Known] = field(default_factory=dict)
+
+    def severity(self, finding: Finding) -> str:
+        """Of a finding of its own: known, if it is accepted, else as it was judged."""
+        return KNOWN if finding.id in self.known else finding.severity
 
     def having(self, severity: str) -> tuple[Finding, ...]:
         """Its findings of one severity."""
-        return tuple(finding for finding in self.findings if finding.severity == severity)
+        return tuple(finding for finding in self.findings if self.severity(finding) == severity)
 
     def count(self, *statuses: str) -> int:
         """How many properties ended so."""
         return sum(row.status in statuses for row in self.properties)
 
 
-def verdicts(subjects: list[SubjectRecord], found: list[Record]) -> list[Verdict]:
-    """One verdict per subject, in order."""
-    return [_verdict(subject, found) for subject in subjects]
+def verdicts(subjects: list[SubjectRecord], found: list[Record], known: Mapping[str, Known] | None = None) -> list[Verdict]:
+    """One verdict per subject, in order; findings that are known (by id) do not decide it."""
+    return [_verdict(subject, found, known or {}) for subject in subjects]
 
 
 def exit_code(given: list[Verdict]) -> int:
@@ -67,17 +80,29 @@ def exit_code(given: list[Verdict]) -> int:
     return next(code for code in PRIORITY if code in codes)
 
 
-def _verdict(subject: SubjectRecord, found: list[Record]) -> Verdict:
+def _verdict(subject: SubjectRecord, found: list[Record], known: Mapping[str, Known]) -> Verdict:
     rows = tuple(r for r in found if isinstance(r, PropertyRecord) and r.subject == subject.subject)
     findings = tuple(r for r in found if isinstance(r, Finding) and r.subject == subject.subject)
-    code = _code(subject, rows)
-    notes, (headline, sentence) = health(rows), _words(subject, rows, findings, code)
+    mine = {finding.id: known[finding.id] for finding in findings if finding.id in known}
+    counted = tuple(row for row in rows if row.reason not in mine)
+    code = _code(subject, counted, rows)
+    notes, (headline, sentence) = health(rows), _words(subject, counted, findings, code, _fewest(subject, rows, found))
+    if mine and code == UPHELD:
+        headline, sentence = f"{headline}{BUT_FOR}", f"{sentence} Known and accepted: {', '.join(f'{id_} ({one.reason})' for id_, one in mine.items())}."
     if notes:
         headline, sentence = f"{headline}{WITH_A_NOTE}" if code == UPHELD else headline, f"{sentence} Health: {'; '.join(notes)}."
-    return Verdict(subject, rows, findings, code, headline, sentence, notes)
+    return Verdict(subject, rows, findings, code, headline, sentence, notes, mine)
 
 
-def _code(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> int:
+def _fewest(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], found: list[Record]) -> int:
+    """Draws of the case that has the fewest, of all laws that were sampled and held; as many as resolve what is promised, if there is none."""
+    laws = {row.property for row in rows if row.law and row.status == "ok" and row.evidence == "statistical" and row.certificate is None}
+    mine = (r for r in found if isinstance(r, CaseRecord) and r.subject == subject.subject and r.property in laws)
+    return min((r.statistics.draws for r in mine if r.statistics is not None), default=RESOLVING)
+
+
+def _code(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], judged: tuple[PropertyRecord, ...]) -> int:
+    """By the rows that count; what was judged at all may be a known finding alone."""
     statuses = {row.status for row in rows}
     if subject.problem is not None:
         return USAGE if subject.usage else UNLOADABLE
@@ -85,7 +110,7 @@ def _code(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> int:
         return BROKEN
     if "lost" in statuses:
         return UNLOADABLE
-    return UNDECIDED if "inconclusive" in statuses or not _judged(subject, rows) else UPHELD
+    return UNDECIDED if "inconclusive" in statuses or not _judged(subject, judged) else UPHELD
 
 
 def _judged(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> bool:
@@ -94,7 +119,7 @@ def _judged(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> bool:
     return any(row.status in JUDGED and row.guards in own for row in rows)
 
 
-def _words(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], findings: tuple[Finding, ...], code: int) -> tuple[str, str]:
+def _words(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], findings: tuple[Finding, ...], code: int, fewest: int) -> tuple[str, str]:
     claim = (subject.claim or "lossless").upper()
     if code == BROKEN:
         return _broken(claim, rows, findings)
@@ -105,7 +130,7 @@ def _words(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], findings: t
         return "WORKER LOST", reasons
     if code == UNDECIDED:
         return "INCONCLUSIVE", reasons or f"Nothing that the claim {subject.claim} promises was checked."
-    return _upheld(claim, rows)
+    return _upheld(claim, rows, fewest)
 
 
 def _certified(given: list[Certificate]) -> str:
@@ -128,10 +153,11 @@ def _some(sentence: str) -> str:
     return sentence.replace(" Laws", " Some laws", 1)
 
 
-def _upheld(claim: str, rows: tuple[PropertyRecord, ...]) -> tuple[str, str]:
+def _upheld(claim: str, rows: tuple[PropertyRecord, ...], fewest: int) -> tuple[str, str]:
     seen = f"{sum(row.cases for row in rows):,} cases and {sum(row.draws for row in rows):,} draws"
     rungs = {row.evidence for row in rows if row.law and row.status == "ok" and row.certificate is None}
     tail = "".join(_some(sentence) if rungs - {rung} else sentence for rung, sentence in TOLD.items() if rung in rungs)
+    tail += f" The fewest draws of a case were {fewest:,}, which find less." if fewest < RESOLVING else ""
     tail += _certified([row.certificate for row in rows if row.certificate is not None])
     doubtful = [row.property for row in rows if row.status == "unconfirmed"]
     if doubtful:

@@ -10,10 +10,11 @@ import rich.console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from specverify.audit.baseline import out_of_date
 from specverify.audit.records import Finding, Header, PropertyRecord, Record, SubjectRecord
 from specverify.audit.run import Finished
 from specverify.audit.suite import of_contract
-from specverify.audit.verdict import Verdict
+from specverify.audit.verdict import KNOWN, Verdict
 from specverify.report.summary import counts_text
 from specverify.report.text import finding_text
 
@@ -76,11 +77,13 @@ class Console:
         for verdict in run.verdicts:
             self._problem(verdict)
             for finding in verdict.findings:
-                self._finding(finding)
+                self._finding(finding, verdict.severity(finding), run.folder)
         self._print("")
         for verdict in run.verdicts:
             style = {0: "green", 1: "red"}.get(verdict.exit_code, "yellow")
             self._out.print(f"{escape(verdict.subject.subject):<{NAME}} [{style} bold]{escape(verdict.headline)}[/]  {escape(verdict.sentence)}")
+        for line in out_of_date(run.header, run.records):
+            self._print(f"baseline: {line}; `specverify baseline update` mends it.")
         if not run.complete:
             self._print("The run was cut short; what it found is kept and marked partial.")
         self._print(f"\n{page} · {run.seconds:.1f} s · exit {run.exit_code}")
@@ -89,10 +92,13 @@ class Console:
         if verdict.subject.problem is not None:
             self._print(f"\n{verdict.subject.subject}: {verdict.subject.problem}\n  hint: {verdict.subject.hint}")
 
-    def _finding(self, finding: Finding) -> None:
-        head = {"finding": "FAILED", "grid": "GRID EFFECT", "advisory": "advisory"}[finding.severity]
-        style = {"finding": "red bold", "grid": "yellow", "advisory": "dim"}[finding.severity]
+    def _finding(self, finding: Finding, severity: str, folder: Path) -> None:
+        head = {"finding": "FAILED", "grid": "GRID EFFECT", "advisory": "advisory", KNOWN: "known"}[severity]
+        style = {"finding": "red bold", "grid": "yellow", "advisory": "dim", KNOWN: "yellow"}[severity]
         self._out.print(f"\n[{style}]{head}[/] {escape(finding_text(finding))}")
+        if finding.severity == "finding":
+            script = folder / f"{finding.id}.py"
+            self._print(f"  {'replay':<15} specverify replay {finding.id}" + (f"   stand-alone  {script}" if script.exists() else ""))
 
     def _print(self, text: str) -> None:
         self._out.print(escape(text))

@@ -54,6 +54,7 @@ def _present() -> list[str]:
 def _contract(contract: Contract) -> list[str]:
     head = [f"{contract.name}{contract.signature} -> {contract.returns}", f"  {contract.sentence}", f"  right: {contract.right}"]
     head += [f"  {parameter.name:<8} {parameter.shape:<16} {parameter.meaning}" for parameter in contract.parameters]
+    head += [f"  {one.name:<8} {one.shape:<16} to its methods: {one.meaning}" for one in contract.material]
     head += [f"  {one.name:<8} {one.shape:<16} as a keyword, where `supports` names it: {one.meaning}" for one in contract.optional]
     head += [f"  convention {key}: {one.meaning}" + (f" ({', '.join(one.values)})" if one.values else "") for key, one in contract.conventions.items()]
     if contract.coins is not None:

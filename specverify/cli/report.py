@@ -1,4 +1,4 @@
-"""`specverify report RUN…`: render a stored run again, or add up the shards of one."""
+"""`specverify report RUN…`: render a stored run in any form, or add up the shards of one."""
 
 from __future__ import annotations
 
@@ -9,37 +9,59 @@ from typing import Annotated
 import typer
 
 from specverify.audit.combine import combined
-from specverify.audit.events import EVENTS, read_events, write_records
-from specverify.cli.audit import PAGE
+from specverify.audit.events import EVENTS, ending, read_events, write_records
+from specverify.audit.finding_files import write_findings
+from specverify.audit.verdict import UNDECIDED
 from specverify.cli.console import Console
+from specverify.cli.forms import PAGE, named, write_into
 from specverify.errors import SpecverifyError
-from specverify.report.html import write_html
+from specverify.report.forms import FORMS, write_forms
 
 
-def report(
+def report(  # noqa: PLR0913, PLR0917  each is an option of the command
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, as `specverify audit` leaves them.")],
     combine: Annotated[bool, typer.Option("--combine", help="The runs are the shards of one: add them up.")] = False,
-    html: Annotated[Path | None, typer.Option(help="File for the page of one run (default: index.html in its folder).")] = None,
+    html: Annotated[Path | None, typer.Option(help="File for the page of one run (default, where no form is asked for: index.html in its folder).")] = None,
+    junit: Annotated[Path | None, typer.Option(help="File for JUnit XML.")] = None,
+    sarif: Annotated[Path | None, typer.Option(help="File for SARIF 2.1.0, which code hosts show beside the code.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="File for markdown, such as $GITHUB_STEP_SUMMARY.")] = None,
+    badge: Annotated[Path | None, typer.Option(help="File for a badge as JSON, for shields.io's endpoint.")] = None,
+    forms: Annotated[list[str] | None, typer.Option("--report", metavar="FORMS", help=f"Forms to write into the run's folder: {', '.join(FORMS)}.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for the folder of the whole, with --combine.")] = Path("reports"),
 ) -> None:
-    """Write the page of a stored run; with --combine, the whole of its shards, with its verdict and exit code."""
+    """Write the forms of a stored run; with --combine, the whole of its shards, with its verdict and exit code. Exit 4: the run is partial."""
+    given = {"html": html, "junit": junit, "sarif": sarif, "markdown": markdown, "badge": badge}
+    places = {name: path for name, path in given.items() if path is not None}
+    names = named(forms or ([] if places else [PAGE]))
     for run in runs:
         if not (run / EVENTS).exists():
             raise SpecverifyError(f"{run} has no {EVENTS}.", hint="Give the folder of a run; `specverify audit` prints it.")
     if combine:
-        _combine(runs, out)
+        raise typer.Exit(_combine(runs, out, places, names))
     if len(runs) > 1:
-        raise SpecverifyError("The page of one run is written at a time.", hint="Add --combine if these are shards of one run.")
-    page = html or runs[0] / PAGE
-    write_html(read_events(runs[0]), page)
-    typer.echo(page)
+        raise SpecverifyError("The report of one run is written at a time.", hint="Add --combine if these are shards of one run.")
+    raise typer.Exit(_render(runs[0], places, names))
 
 
-def _combine(runs: list[Path], out: Path) -> None:
+def _render(run: Path, places: dict[str, Path], names: tuple[str, ...]) -> int:
+    """Write what was asked for; say so if the run is not whole."""
+    found = read_events(run)
+    all_places = {**{name: run / FORMS[name].file for name in names}, **places}
+    write_forms(found, all_places)
+    for path in all_places.values():
+        typer.echo(path)
+    if cut := ending(found):
+        typer.echo(f"This run is partial: {cut}. What it found stands, the rest is not tested.", err=True)
+    return UNDECIDED if cut else 0
+
+
+def _combine(runs: list[Path], out: Path, places: dict[str, Path], names: tuple[str, ...]) -> int:
     stamp = datetime.datetime.now(tz=datetime.UTC).strftime("%Y%m%d-%H%M%S")
     done = combined(runs, out / f"{stamp}-combined")
     done.folder.mkdir(parents=True)
     write_records(done.folder, list(done.records))
-    write_html(list(done.records), done.folder / PAGE)
-    Console().finished(done, done.folder / PAGE)
-    raise typer.Exit(done.exit_code)
+    write_findings(done.folder, done.records)
+    page = write_into(done.folder, done.records, names)
+    write_forms(list(done.records), places)
+    Console().finished(done, places.get(PAGE, page))
+    return done.exit_code

@@ -6,14 +6,17 @@ from specverify.contracts import (
     draft_and_verify,
     filter_logits,
     first_rejection,
+    generate,
     grammar_mask,
     helper,
     keep_fraction,
+    kv_cache,
     logprobs,
     pad_path,
     positive_part,
     processed_rows,
     ratio,
+    recurrent_state,
     repeat_kv,
     residual,
     retriever,
@@ -26,8 +29,10 @@ from specverify.contracts import (
     verify_chain,
     verify_chain_greedy,
     verify_deterministic_draft,
+    verify_packed,
     verify_tree,
     verify_tree_greedy,
+    verify_tree_lcrs,
     vocab_map,
     warp,
 )
@@ -40,9 +45,9 @@ from specverify.errors import SpecverifyError, unknown
 
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
-    rotate_half, rotary, repeat_kv,
-    verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, draft_and_verify, retriever, tree_buffers,
-    verify_tree_greedy, verify_tree, build_tree,
+    rotate_half, rotary, repeat_kv, kv_cache, recurrent_state,
+    verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, verify_packed, draft_and_verify, generate, retriever, tree_buffers,
+    verify_tree_greedy, verify_tree, verify_tree_lcrs, build_tree,
     processed_rows, vocab_map, grammar_mask, logprobs,
 )  # fmt: skip
 

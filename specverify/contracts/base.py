@@ -96,8 +96,10 @@ class Contract:
         outcomes: how many a case's law has before the tool's completions; none where the supports of its rows tell.
         prepare: run in the worker before a call: turns data of a case into what only lives there, such as a function.
         widest: outcomes of the rows of a case up to which its law is explored, where it is not the usual number.
+        bundles: whether its one argument is an object on which what others take as keywords lies.
         keywords: the values of all optional arguments, those that the case lacks drawn from the tool's own generator.
         play: (case, arguments, subject) to the result, for contracts that call the subject more than once; `subject` takes the arguments of one call.
+        material: what `play` gets as arguments besides, for the methods of an object that the subject makes.
     """
 
     name: str
@@ -122,8 +124,15 @@ class Contract:
     prepare: Callable[[Case], Case] = field(default=lambda case: case)
     optional: tuple[Parameter, ...] = ()
     widest: int | None = None
+    bundles: bool = False
     keywords: Callable[[Case, Generator], dict[str, object]] = field(default=lambda _case, _rng: {})
     play: Callable[[Case, Sequence[Any], Callable[..., Any]], Any] = field(default=lambda _case, values, subject: subject(*values))
+    material: tuple[Parameter, ...] = ()
+
+    @property
+    def handed(self) -> tuple[Parameter, ...]:
+        """All that comes to the subject's world as arguments, those of its methods behind its own."""
+        return (*self.parameters, *self.material)
 
     def blank(self) -> dict[str, object]:
         """An empty array for each argument: what stands for those that the tool draws, before it has drawn them."""

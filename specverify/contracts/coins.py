@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from specverify.contracts.arrays import FLOATS, Array
 from specverify.contracts.base import Case, array_of
@@ -22,11 +22,13 @@ class Coins:
         shape: as text.
         count: n, for a case.
         borders: for a case with its draft, numbers at which what a call does may change; those of any coin, since their order is the subject's.
+        streams: for a case whose requests have seeds, the seed of each and how many of the numbers are its own, in order.
     """
 
     shape: str
     count: Callable[[Case], int]
     borders: Callable[[Case], set[float]]
+    streams: Callable[[Case], list[tuple[int, int]] | None] = field(default=lambda _: None)
 
 
 def dtype_of(case: Case) -> str:

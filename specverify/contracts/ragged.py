@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,8 +15,9 @@ SHOWN = 160
 
 OUTPUT = Convention(
     "what comes back: rows of token ids, filled up behind their ends or not, and the accepted lengths (B,) beside them where ids may stand behind an end; the "
-    "same with the numbers of emitted tokens; or the accepted lengths (B,) and the tokens behind them (B,)",
-    ("rows", "rows and counts", "accepted and bonus"),
+    "same with the numbers of emitted tokens; the accepted lengths (B,) and the tokens behind them (B,); all ids one behind the other, and how many of them are of each request "
+    "(B,); or ids in slots (N + B,), length + 1 for each request, and the accepted lengths (B,)",
+    ("rows", "rows and counts", "accepted and bonus", "flat and counts", "in line and accepted"),
 )
 """The convention `output`; "rows" if nothing is declared."""
 
@@ -84,16 +86,41 @@ def _with_counts(result: object, expected: Expected) -> list[list[int]]:
 
 
 def _accepted_and_bonus(result: object, expected: Expected) -> list[list[int]]:
-    if not isinstance(result, list) or len(result) != 2:  # noqa: PLR2004
-        raise Malformed("there are no two vectors, of accepted lengths and of the tokens behind them")
-    accepted, bonus = _vector(result[0], expected), _vector(result[1], expected)
+    accepted, bonus = _two(result, "of accepted lengths and of the tokens behind them", expected)
+    _vector(accepted, expected)
     for number, (n, draft) in enumerate(zip(accepted, expected.drafts, strict=True)):
         if not 0 <= n <= len(draft):
             raise Malformed(f"row {number} accepts {n} of {len(draft)} draft tokens")
     return [[*draft[:n], token] for draft, n, token in zip(expected.drafts, accepted, bonus, strict=True)]
 
 
-_READERS: dict[str, Callable[[object, Expected], list[list[int]]]] = {"rows": _rows, "rows and counts": _with_counts, "accepted and bonus": _accepted_and_bonus}
+def _flat_and_counts(result: object, expected: Expected) -> list[list[int]]:
+    ids, counts = _two(result, "of all ids and of how many are each request's", expected)
+    if min(counts, default=0) < 0 or len(ids) != sum(counts):
+        raise Malformed(f"{len(ids)} ids came for counts that sum to {sum(counts)}")
+    ends = list(itertools.accumulate(counts))
+    return [ids[end - count : end] for end, count in zip(ends, counts, strict=True)]
+
+
+def _in_line_and_accepted(result: object, expected: Expected) -> list[list[int]]:
+    ids, accepted = _two(result, "of slots and of accepted lengths", expected)
+    sizes = [len(draft) + 1 for draft in expected.drafts]
+    if len(ids) != sum(sizes):
+        raise Malformed(f"{len(ids)} slots came for {sum(sizes)} drafts and bonus tokens")
+    rows = [ids[end - size : end] for end, size in zip(itertools.accumulate(sizes), sizes, strict=True)]
+    return [_counted(i, row, n + 1) for i, (row, n) in enumerate(zip(rows, accepted, strict=True))]
+
+
+_READERS: dict[str, Callable[[object, Expected], list[list[int]]]] = {
+    "rows": _rows, "rows and counts": _with_counts, "accepted and bonus": _accepted_and_bonus, "flat and counts": _flat_and_counts, "in line and accepted": _in_line_and_accepted,
+}  # fmt: skip
+
+
+def _two(result: object, what: str, expected: Expected) -> tuple[list[int], list[int]]:
+    """Two vectors, the second with a number for each request."""
+    if not isinstance(result, list) or len(result) != 2:  # noqa: PLR2004
+        raise Malformed(f"there are no two vectors, {what}")
+    return token_list(result[0]), _vector(result[1], expected)
 
 
 def _matrix(value: object, expected: Expected) -> list[list[int]]:

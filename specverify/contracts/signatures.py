@@ -31,12 +31,7 @@ def _of(part: str, name: str, prefix: str, parameters: str, returns: str) -> Sig
 PLANNED: dict[str, Signature] = {
     one.name: one
     for one in (
-        _of("B", "verify_packed", "PCK", "batch", "rows of token ids, one per request"),
-        _of("B", "verify_tree_lcrs", "TRE", "batch", "rows of token ids, one per request"),
-        _of("D", "kv_cache", "KVC", "capacity", "an object with append, length, rollback, select, reset, rows"),
         _of("D", "prefill", "PRE", "model tokens chunks", "logits (T, V)"),
-        _of("D", "recurrent_state", "REC", "", "an object with advance, rollback, state"),
-        _of("F", "generate", "GEN", "prompt target draft gamma max_new_tokens temperature top_k top_p eos seed", "new token ids"),
         _of("F", "drafter", "DRF", "context", "tokens, q or none"),
         _of("F", "session", "SES", "", "an object with begin, draft, accept, state"),
     )

@@ -51,10 +51,15 @@ def _leading(rows: Array, b: int, n: int) -> Array:
 
 
 def _check(case: Case) -> None:
-    check_names(NAME, {**dict.fromkeys(("draft", "temperature", "seeds", "pad")), **case}, ("p", "q", "draft", "lengths", "temperature", "seeds", "pad"))
-    p, q = float_array(NAME, case, "p"), float_array(NAME, case, "q")
+    check_as(NAME, case)
+
+
+def check_as(contract: str, case: Case) -> None:
+    """Refuse what is no batch, in the name of a contract."""
+    check_names(contract, {**dict.fromkeys(("draft", "temperature", "seeds", "pad")), **case}, ("p", "q", "draft", "lengths", "temperature", "seeds", "pad"))
+    p, q = float_array(contract, case, "p"), float_array(contract, case, "q")
     if len(p.shape) != 3 or q.shape != (p.shape[0], p.shape[1] - 1, p.shape[2]) or p.dtype != q.dtype or not p.shape[0]:  # noqa: PLR2004
-        raise outside(NAME, "p must have shape (B, K + 1, V), q (B, K, V), both of one dtype, with at least one request")
+        raise outside(contract, "p must have shape (B, K + 1, V), q (B, K, V), both of one dtype, with at least one request")
     for name, shape, dtypes in (
         ("lengths", p.shape[:1], IDS),
         ("draft", q.shape[:2], IDS),
@@ -63,24 +68,24 @@ def _check(case: Case) -> None:
     ):
         value = case.get(name)
         if (value is not None or name == "lengths") and not (isinstance(value, Array) and value.shape == shape and value.dtype in dtypes):
-            raise outside(NAME, f"{name} must be an array of {dtypes[0]} of shape {shape}")
+            raise outside(contract, f"{name} must be an array of {dtypes[0]} of shape {shape}")
     if not all(0 <= n < p.shape[1] for n in array_of(case, "lengths").values):
-        raise outside(NAME, "lengths must lie in 0 … K")
+        raise outside(contract, "lengths must lie in 0 … K")
     cold = [t == 0 for t in array_of(case, "temperature").values] if "temperature" in case else [False] * p.shape[0]
     for request, greedy in zip(requests(case), cold, strict=True):
-        _check_request(request, greedy=greedy)
+        _check_request(contract, request, greedy=greedy)
 
 
-def _check_request(request: Request, *, greedy: bool) -> None:
+def _check_request(contract: str, request: Request, *, greedy: bool) -> None:
     """Inside its length a request has rows of probabilities and ids of the vocabulary; a greedy one has point masses of the target."""
     for name, rows in (("p", request.p), ("q", request.q)):
         for row in rows.rows():
             if not all(0 <= x <= 1 for x in row) or abs(sum(row) - 1) > ROW_SUM_TOLERANCE:
-                raise outside(NAME, f"a row of {name} inside a request's length is no probability distribution")
+                raise outside(contract, f"a row of {name} inside a request's length is no probability distribution")
     if greedy and not all(max(row) == 1 for row in request.p.rows()):
-        raise outside(NAME, "at temperature 0 the rows of p must be point masses")
+        raise outside(contract, "at temperature 0 the rows of p must be point masses")
     if not all(0 <= token < request.p.shape[1] for token in request.draft or ()):
-        raise outside(NAME, "draft must hold ids of the vocabulary up to each request's length")
+        raise outside(contract, "draft must hold ids of the vocabulary up to each request's length")
 
 
 def _outcome(case: Case, result: object) -> Outcome:

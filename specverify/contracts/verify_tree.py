@@ -21,35 +21,44 @@ from specverify.law import Outcome
 NAME = "verify_tree"
 SIBLINGS = ("with-replacement", "without-replacement", "deterministic")
 """How the children of a node were drawn."""
+TAKEN_BY = (NAME, "verify_tree_lcrs")
+"""The contracts whose law depends on it."""
 
 Prefix = tuple[int, ...]
 
 
 def _check(case: Case) -> None:
-    """A case carries p, q, parents and tokens; or tables, and then tokens only of children that are not drawn."""
+    check_as(NAME, case)
+
+
+def check_as(contract: str, case: Case) -> None:
+    """Refuse what is no tree, in the name of a contract.
+
+    A case carries p, q, parents and tokens; or tables, and then tokens only of children that are not drawn.
+    """
     if "target" not in case:
-        check_names(NAME, case, ("p", "q", "parents", "tokens"))
-        _check_rows(case, check_nodes(NAME, case, array_of(case, "p").shape[-1]) + 1, "p", "q")
+        check_names(contract, case, ("p", "q", "parents", "tokens"))
+        _check_rows(contract, case, check_nodes(contract, case, array_of(case, "p").shape[-1]) + 1, "p", "q")
         return
     drawn = () if case.get("siblings") == "deterministic" else ("tokens",)
-    check_names(NAME, case, tuple(name for name in ("target", "drafter", "parents", "siblings", "tokens", "pads") if name not in drawn))
+    check_names(contract, case, tuple(name for name in ("target", "drafter", "parents", "siblings", "tokens", "pads") if name not in drawn))
     parents, width = numbers(case, "parents"), array_of(case, "target").shape[-1]
-    check_nodes(NAME, {"parents": case["parents"], "tokens": case.get("tokens", array("int64", (len(parents),), [0] * len(parents)))}, width)
-    _check_rows(case, sum(width**depth for depth in range(depth_of(parents) + 1)), "target", "drafter")
+    check_nodes(contract, {"parents": case["parents"], "tokens": case.get("tokens", array("int64", (len(parents),), [0] * len(parents)))}, width)
+    _check_rows(contract, case, places_of(parents, width), "target", "drafter")
     pads = case["pads"]
     if case["siblings"] not in SIBLINGS or not isinstance(pads, list) or not all(isinstance(pad, int) and pad < 0 for pad in pads):
-        raise outside(NAME, f"siblings must be one of {', '.join(SIBLINGS)}, and pads ints below 0")
+        raise outside(contract, f"siblings must be one of {', '.join(SIBLINGS)}, and pads ints below 0")
     most = max(map(parents.count, parents), default=0)
     if case["siblings"] == "without-replacement" and any(sum(x > 0 for x in row) < most for row in array_of(case, "drafter").rows()):
-        raise outside(NAME, f"each row of the drafter must have {most} tokens to draw")
+        raise outside(contract, f"each row of the drafter must have {most} tokens to draw")
 
 
-def _check_rows(case: Case, rows: int, p: str, q: str) -> None:
-    target, absent = probability_rows(NAME, case, p), case[q] is None
-    if target.shape != (rows, target.shape[-1]) or not (absent or probability_rows(NAME, case, q).shape == target.shape):
-        raise outside(NAME, f"{p} must have shape ({rows}, V) for these nodes, and {q} too, or be None")
+def _check_rows(contract: str, case: Case, rows: int, p: str, q: str) -> None:
+    target, absent = probability_rows(contract, case, p), case[q] is None
+    if target.shape != (rows, target.shape[-1]) or not (absent or probability_rows(contract, case, q).shape == target.shape):
+        raise outside(contract, f"{p} must have shape ({rows}, V) for these nodes, and {q} too, or be None")
     if not absent and array_of(case, q).dtype != target.dtype:
-        raise outside(NAME, f"{p} and {q} must be of one dtype")
+        raise outside(contract, f"{p} and {q} must be of one dtype")
 
 
 def depth_of(parents: Sequence[int]) -> int:
@@ -58,6 +67,11 @@ def depth_of(parents: Sequence[int]) -> int:
     for parent in parents:
         depths.append(1 + (depths[parent] if parent != ROOT else 0))
     return max(depths, default=0)
+
+
+def places_of(parents: Sequence[int], width: int) -> int:
+    """Rows of a table by prefix."""
+    return int(sum(width**depth for depth in range(depth_of(parents) + 1)))
 
 
 def row_of(prefix: Sequence[int], width: int) -> int:
@@ -84,7 +98,7 @@ def _stream(case: Case) -> Stream:
     if "target" not in case:
         fixed = numbers(case, "tokens")
         return Stream(finish=lambda _pick, _drawn, outcome: _emitted(fixed, outcome))
-    tables = _Tables(case)
+    tables = Tables(case)
 
     def finish(pick: Pick, drawn: Mapping[str, object], outcome: Outcome) -> Outcome:
         told = _emitted(numbers(drawn, "tokens"), outcome)
@@ -101,7 +115,7 @@ def _emitted(tokens: Sequence[int], outcome: Outcome) -> Outcome:
     return (tuple(tokens), path, (*(tokens[node] for node in path), token))
 
 
-class _Tables:
+class Tables:
     """A case's tables, read once for all draws."""
 
     def __init__(self, case: Case) -> None:

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from specverify.errors import unknown
-from specverify.faults import table_of_batches, table_of_pieces, table_of_rounds, table_of_rows, table_of_state, table_of_steps, table_of_trees
+from specverify.faults import (
+    table_of_batches,
+    table_of_loops,
+    table_of_packed,
+    table_of_packed_trees,
+    table_of_pieces,
+    table_of_rounds,
+    table_of_rows,
+    table_of_state,
+    table_of_steps,
+    table_of_trees,
+)
 from specverify.faults.fault import Fault
 
 TABLES: dict[str, tuple[Fault, ...]] = {
     "pieces": table_of_pieces.TABLE,
     "steps": table_of_steps.TABLE,
     "batches": table_of_batches.TABLE,
+    "packed": table_of_packed.TABLE,
     "trees": table_of_trees.TABLE,
+    "packed trees": table_of_packed_trees.TABLE,
     "rows": table_of_rows.TABLE,
     "rounds": table_of_rounds.TABLE,
+    "loops": table_of_loops.TABLE,
     "state": table_of_state.TABLE,
 }
 """The planted faults of each part of the catalogue."""

@@ -127,7 +127,7 @@ def distinct(p: Tensor, q: Tensor, parents: Tensor, tokens: Tensor, generator: G
 @sv.subject(
     "verify_tree", name="economize.RejectionVerifier.verify_tree (no probs)", siblings="deterministic", seed="generator", dtypes=BOTH, conventions=NODES
 )
-def given(p: Tensor, q: None, parents: Tensor, tokens: Tensor, generator: Generator) -> tuple[list[int], int]:  # noqa: ARG001
+def given(p: Tensor, q: None, parents: Tensor, tokens: Tensor, generator: Generator) -> tuple[list[int], int]:
     """Nodes that were no random choice."""
     return tree(p, None, parents, tokens, generator)
 

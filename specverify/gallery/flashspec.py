@@ -1,9 +1,14 @@
-"""gallery:flashspec: the verification steps and the residual of PyPI's `flashspec`, its PyTorch path.
+"""gallery:flashspec: the verification steps, the residual and the loop of PyPI's `flashspec`, its PyTorch path.
 
 Written from signatures, docstrings and by trial.
 """
 
+from typing import Any
+
 import torch
+from flashspec import BanditConfig, FlashSpecConfig, SamplingConfig, SpeculativeEngine
+from flashspec.engine.hf_drafter import HuggingFaceDrafter
+from flashspec.engine.verifier import TargetModel
 from flashspec.sampling.greedy import greedy_step
 from flashspec.sampling.rejection import rejection_step, rejection_step_onehot, residual_distribution
 from torch import Tensor
@@ -45,3 +50,35 @@ def onehot(p: Tensor, draft: Tensor, generator: torch.Generator) -> list[int]:
 def greedy(logits: Tensor, draft: Tensor) -> list[int]:
     """It takes the argmax of each row."""
     return tokens(draft, greedy_step(draft[None], logits.argmax(-1)[None]))
+
+
+def written(
+    strategy: str, prompt: Tensor, target: Any, draft: Any, gamma: int, most: int, temperature: float, top_p: float, eos: int | None, seed: int
+) -> Tensor:
+    """The new ids that its engine writes with one draft model; at temperature 0 it is told so by name. What follows an end token is -1, as documented, and is cut."""
+    sampling = SamplingConfig(gamma=gamma, temperature=temperature, top_p=top_p, seed=seed, variant="rejection" if temperature else "greedy")
+    ends = () if eos is None else (eos,)
+    config = FlashSpecConfig(
+        device="cpu", dtype="float32", eos_token_ids=ends, drafter_strategy=strategy, compile=False, bandit=BanditConfig(n_arms=1), sampling=sampling
+    )
+    drafter = HuggingFaceDrafter("table", "cpu", temperature=temperature, model=draft)
+    engine = SpeculativeEngine(config, [drafter], TargetModel("table", torch.device("cpu"), torch.float32, model=target))
+    ids: Tensor = engine.generate(prompt[None], max_new_tokens=most).output_ids
+    return ids[0][ids[0] >= 0]
+
+
+HEEDS = ("greedy", "temperature", "top_p", "eos")
+
+
+@sv.subject("generate", name="flashspec.SpeculativeEngine", models="transformers", seed="int", supports=HEEDS)
+def loop(prompt: Tensor, target: Any, draft: Any, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: int | None, *, seed: int) -> Tensor:
+    """Its draft model alone."""
+    return written("bandit", prompt, target, draft, gamma, most, temperature, top_p, eos, seed)
+
+
+@sv.subject("generate", name="flashspec.SpeculativeEngine (composite)", models="transformers", seed="int", supports=HEEDS)
+def composite(
+    prompt: Tensor, target: Any, draft: Any, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: int | None, *, seed: int
+) -> Tensor:
+    """With drafts that are looked up in the text as well, which is what it does by default."""
+    return written("auto", prompt, target, draft, gamma, most, temperature, top_p, eos, seed)

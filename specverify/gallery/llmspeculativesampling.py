@@ -80,7 +80,7 @@ def autoregressive_sampling(probs: Tensor) -> int:
     return int(plain(torch.zeros(1, 1, dtype=torch.long), row, 2)[0, 1])
 
 
-class Registry(metaclass=shared.Singleton):
+class Registry(metaclass=shared.Singleton):  # type: ignore[metaclass]
     """A class of our own under its metaclass."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""gallery:lucidrains: helper functions and the sampler of PyPI's `speculative-decoding`.
+"""gallery:lucidrains: helper functions, the sampler and the loop of PyPI's `speculative-decoding`.
 
 Written from signatures and by trial. The package rebinds its submodule's name to a function, so the module is taken from `sys.modules`.
 """
@@ -6,7 +6,8 @@ Written from signatures and by trial. The package rebinds its submodule's name t
 import sys
 
 import speculative_decoding  # noqa: F401
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 import specverify as sv
 
@@ -39,3 +40,44 @@ def gumbel_sample(probs: Tensor) -> Tensor:
     """It takes logits, so it gets the logarithms of the rows."""
     result: Tensor = package.gumbel_sample(probs.log())
     return result
+
+
+Cache = tuple[Tensor, Tensor | None]
+"""Keys and values (B, layers, 2, heads, n, d), here the ids that were read, and embeddings (B, n, d)."""
+
+
+class Net(nn.Module):
+    """A model as its loops call it: it keeps what it has read in the cache that they cut and hand back."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, x: Tensor, seq_start_pos: Tensor | None = None, cache: Cache | None = None, return_cache: bool = False) -> Tensor | tuple[Tensor, Cache]:  # noqa: FBT001  its loops'
+        """Logits of the positions that the cache does not hold."""
+        ids = x if cache is None else torch.cat([cache[0][:, 0, 0, 0, :, 0].long(), x[:, cache[0].shape[-2] :]], 1)
+        start = 0 if seq_start_pos is None else int(seq_start_pos[0])
+        past = 0 if cache is None else cache[0].shape[-2]
+        logits: Tensor = self.model(ids[:, start:])[:, max(0, past - start) :]
+        kept = ids[:, None, None, None, :, None].float().repeat(1, 1, 2, 1, 1, 1)
+        return (logits, (kept, ids[..., None].float())) if return_cache else logits
+
+
+@sv.subject("generate", name="lucidrains.speculative_decoding", models="module", supports=("temperature",))
+def generate(
+    prompt: Tensor, target: nn.Module, draft: nn.Module, gamma: int, max_new_tokens: int, temperature: float, top_k: int, top_p: float, eos: None
+) -> Tensor:
+    """Its filter keeps a share of the vocabulary; a threshold of 0 keeps all. It returns new tokens only, and the mean accepted length."""
+    tokens, _ = package.speculative_decoding(
+        Net(target), Net(draft), prompt[None], len(prompt) + max_new_tokens, gamma=gamma, temperature=temperature, filter_thres=0.0
+    )
+    return torch.as_tensor(tokens[0])
+
+
+@sv.subject("generate", name="lucidrains.base_decoding", models="module", supports=("temperature",))
+def plain(
+    prompt: Tensor, target: nn.Module, draft: nn.Module, gamma: int, max_new_tokens: int, temperature: float, top_k: int, top_p: float, eos: None
+) -> Tensor:
+    """The loop without a draft model, which the other must agree with."""
+    tokens: Tensor = package.base_decoding(Net(target), prompt[None], len(prompt) + max_new_tokens, temperature=temperature, filter_thres=0.0)
+    return tokens[0]

@@ -54,7 +54,7 @@ def rollback(keys: Tensor, probs: Tensor, keep: int) -> list[Tensor]:
 def decoding(target: Model, draft: Model, gamma: int, seed: int) -> Any:
     """A decoder that was not set up: no accelerator, no seeding; what is abstract in it stays unused."""
     made = type("Decoding", (engine.Decoding,), dict.fromkeys(getattr(engine.Decoding, "__abstractmethods__", ())))
-    decoder = made.__new__(made)
+    decoder = made.__new__(made)  # type: ignore[call-overload]
     decoder.args = SimpleNamespace(gamma=gamma, max_tokens=1, temp=1.0, top_k=0, top_p=0.0, seed=seed)
     decoder.seed, decoder.vocab_size = seed, target.width
     decoder.draft_model, decoder.target_model = TupleModel(draft), TupleModel(target)

@@ -5,6 +5,7 @@ in the order in which `generate` lists them: temperature, top-k, top-p.
 """
 
 import inspect
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -46,3 +47,41 @@ def warp(logits: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor
     """Temperature, the filters, softmax."""
     scaled: Tensor = TemperatureLogitsWarper(temperature)(torch.zeros(1, 0, dtype=torch.long), logits)
     return top_k_top_p(scaled, top_k, top_p).softmax(-1)
+
+
+def new_ids(prompt: Tensor, target: Any, most: int, temperature: float, top_k: int, top_p: float, **more: Any) -> Tensor:
+    """What `generate` writes behind a prompt, or behind a decoder's start, (1, n); its end token is that of the model's configuration."""
+    how = {"do_sample": True, "temperature": temperature, "top_k": top_k, "top_p": top_p} if temperature else {"do_sample": False}
+    ids: Tensor = target.generate(prompt[None].clone(), attention_mask=torch.ones_like(prompt)[None], max_new_tokens=most, **how, **more)
+    return ids[:, 1 if target.config.is_encoder_decoder else len(prompt) :]
+
+
+@sv.subject("generate", name="transformers.assisted", models="transformers")
+def assisted(prompt: Tensor, target: Any, draft: Any, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: int | None) -> Tensor:
+    """Assisted generation with a draft model, which always drafts as many tokens as it is told."""
+    draft.generation_config.update(num_assistant_tokens=gamma, num_assistant_tokens_schedule="constant", assistant_confidence_threshold=0.0)
+    return new_ids(prompt, target, most, temperature, top_k, top_p, assistant_model=draft)
+
+
+@sv.subject("generate", name="transformers.assisted_as_it_comes", models="transformers")
+def assisted_as_it_comes(
+    prompt: Tensor, target: Any, draft: Any, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: int | None
+) -> Tensor:
+    """The same with the schedule and the confidence threshold that it has by default."""
+    draft.generation_config.update(num_assistant_tokens=gamma)
+    return new_ids(prompt, target, most, temperature, top_k, top_p, assistant_model=draft)
+
+
+@sv.subject("generate", name="transformers.prompt_lookup", models="transformers")
+def prompt_lookup(prompt: Tensor, target: Any, draft: Any, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: int | None) -> Tensor:
+    """Drafts that are looked up in the text; it needs no draft model."""
+    return new_ids(prompt, target, most, temperature, top_k, top_p, prompt_lookup_num_tokens=gamma)
+
+
+@sv.subject("generate", name="transformers.assisted_encoder_decoder", models="seq2seq")
+def assisted_encoder_decoder(
+    prompt: Tensor, target: Any, draft: Any, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: int | None
+) -> Tensor:
+    """Assisted generation of an encoder-decoder, whose encoder reads the prompt; the text begins behind the decoder's start."""
+    draft.generation_config.update(num_assistant_tokens=gamma, num_assistant_tokens_schedule="constant", assistant_confidence_threshold=0.0)
+    return new_ids(prompt, target, most, temperature, top_k, top_p, assistant_model=draft)

@@ -4,15 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
-from specverify.contracts.table_models import Table, TableModel
+from specverify.contracts.table_models import Prefix, Table, TableModel
 from specverify.errors import SpecverifyError
 
 FORMS = {
     "callable": "a prefix, any sequence of ids, to the row (V,) of probabilities behind it",
     "module": "a torch.nn.Module, ids (B, T) to logits (B, T, V), without a cache",
     "transformers": "a PreTrainedModel with generate() and a real cache",
+    "seq2seq": "an encoder-decoder PreTrainedModel with generate() and a real cache; its encoder reads the prompt, and V is the id that its decoder starts with",
 }
 """What `models=` may say."""
+MADE_BY = {
+    "callable": "specverify.contracts.table_models",
+    "module": "specverify.models.module",
+    "transformers": "specverify.models.causal",
+    "seq2seq": "specverify.models.seq2seq",
+}
+"""The module behind each form: with torch or transformers, whose import takes seconds."""
+
+
+class AfterStart(Table):
+    """A table in whose prefixes the decoder's start, the id V, stands between the encoder's text and its own; where it does not stand once, that is another prefix.
+
+    Args:
+        table: the rows without it.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.__dict__.update(table.__dict__)
+
+    def number(self, prefix: Prefix) -> int:
+        """Of the row behind a prefix."""
+        told = tuple(token for token in prefix if token != self.width)
+        return super().number(told if len(told) == len(prefix) - 1 else prefix)
 
 
 def built(form: str, table: Table, eos: int | None = None) -> Any:
@@ -32,4 +56,8 @@ def built(form: str, table: Table, eos: int | None = None) -> Any:
             from specverify.models.causal import TableForCausalLM
 
             return TableForCausalLM(table, eos).eval()
+        case "seq2seq":
+            from specverify.models.seq2seq import TableForSeq2SeqLM
+
+            return TableForSeq2SeqLM(AfterStart(table), table.width, eos).eval()
     raise SpecverifyError(f"There is no form of model {form!r}.", hint=f"Known: {', '.join(FORMS)}.")

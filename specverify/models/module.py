@@ -14,11 +14,15 @@ class TableModule(nn.Module):
 
     Args:
         table: the rows by prefix.
+
+    Attributes:
+        vocab_size: V.
+        calls: how often it was called.
     """
 
     def __init__(self, table: Table) -> None:
         super().__init__()
-        self.table = table
+        self.table, self.vocab_size = table, table.width
         self.calls = 0
         self.scale = nn.Parameter(torch.ones(()), requires_grad=False)  # so that the module has a device and a dtype
 

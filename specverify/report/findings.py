@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from specverify.audit.verdict import KNOWN
 from specverify.report.marks import STATUSES, Mark
 
 if TYPE_CHECKING:
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
 SEVERITIES = (
     ("finding", "Findings", Mark("✗", "FAILED", "bad"), "Each breaks the claim."),
+    (
+        KNOWN,
+        "Known findings",
+        Mark("✗", "known", "open"),
+        "Each breaks the claim and is accepted by the project’s configuration for now; they do not decide the verdict.",
+    ),
     (
         "grid",
         "Grid effects",

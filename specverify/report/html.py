@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 import msgspec
 
+from specverify.audit.baseline import accepted
 from specverify.audit.records import CaseRecord, Finding, Footer, Header, Record, SubjectRecord
 from specverify.audit.verdict import RESOLUTION, Verdict, exit_code, verdicts
 from specverify.report.evidence import Bar, p_values, strongest
@@ -20,9 +20,7 @@ from specverify.report.marks import Mark, verdict_mark
 from specverify.report.matrix import Matrix, matrices
 from specverify.report.summary import counts_text
 from specverify.report.text import choice_text, evidence_text, likely_text, parts_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from specverify.report.view import total
 
 TEMPLATE = "report.html.j2"
 FEW = 4
@@ -70,11 +68,6 @@ class Page:
         return {verdict.subject.subject: number for number, verdict in enumerate(self.verdicts, 1)}
 
 
-def write_html(found: list[Record], path: Path) -> None:
-    """Render the records of a run, finished or cut short, into one file."""
-    path.write_text(render(found), encoding="utf-8")
-
-
 def render(found: list[Record]) -> str:
     """The page's text, with as much of the run's data in it as there is room for."""
     template, room = _environment().get_template(TEMPLATE), -1
@@ -117,10 +110,10 @@ def _environment() -> jinja2.Environment:
 def _page(found: list[Record], cards: int) -> Page:
     header = next(record for record in found if isinstance(record, Header))
     footer = next((record for record in found if isinstance(record, Footer)), None)
-    given = verdicts([record for record in found if isinstance(record, SubjectRecord)], found)
+    given = verdicts([record for record in found if isinstance(record, SubjectRecord)], found, accepted(header))
     ladder = rungs(given)
     return Page(
-        header, footer, given, _title(header), verdict_mark(exit_code(given)), _total(given), ladder, [standings(verdict, ladder) for verdict in given],
+        header, footer, given, _title(header), verdict_mark(exit_code(given)), total(given), ladder, [standings(verdict, ladder) for verdict in given],
         list(chapters(given, cards)), list(matrices(given)), gaps(given), answered(given), strongest(found), p_values(found),
     )  # fmt: skip
 
@@ -128,12 +121,6 @@ def _page(found: list[Record], cards: int) -> Page:
 def _title(header: Header) -> str:
     shown, more = header.arguments[:FEW], len(header.arguments) - FEW
     return " ".join(shown) + (f" and {more} more" if more > 0 else "")
-
-
-def _total(given: list[Verdict]) -> str:
-    """Such as "2 broken · 30 upheld", of the run's subjects."""
-    counts = Counter(verdict_mark(verdict.exit_code).word for verdict in given)
-    return " · ".join(f"{counts[word]} {word}" for word in ("broken", "not decided", "upheld") if counts[word])
 
 
 def _embedded(found: list[Record], room: int) -> str:

@@ -11,7 +11,9 @@ from typing import Any
 
 from specverify.contracts import Array, Contract, Opaque, array, array_of
 from specverify.contracts.arrays import FORMATS
-from specverify.contracts.table_models import TableModel
+from specverify.contracts.bundle import Bundle
+from specverify.contracts.table_models import Table, TableModel
+from specverify.models import built
 from specverify.subjects.declare import Declaration
 
 DEEPEST = 32
@@ -30,12 +32,19 @@ class Elsewhere(Exception):
 def arguments(contract: Contract, declaration: Declaration, case: Mapping[str, object], *, lifted: bool, device: str) -> list[Any]:
     """The case's values in the subject's world, in the contract's order; `lifted` makes one row (V,) a batch (1, V)."""
     values = []
-    for parameter in contract.parameters:
+    for parameter in contract.handed:
         value = case[parameter.name]
         if lifted and parameter.name in contract.row_parameters and isinstance(value, Array) and len(value.shape) == 1:
             value = Array(value.dtype, (1, *value.shape), value.data)
-        values.append(into(declaration.arrays, value, device))
+        values.append(model(declaration, value, case, device) if isinstance(value, Table) else into(declaration.arrays, value, device))
     return values
+
+
+def model(declaration: Declaration, table: Table, case: Mapping[str, object], device: str) -> Any:
+    """A table in the form of model that the subject takes; one to be called gives rows of the subject's kind of array."""
+    eos = case.get("eos")
+    made = built(declaration.models or "callable", table, eos if isinstance(eos, int) else None)
+    return into(declaration.arrays, made, device) if isinstance(made, TableModel) else made.to(device)
 
 
 def into(kind: str, value: object, device: str = "cpu") -> Any:
@@ -44,6 +53,8 @@ def into(kind: str, value: object, device: str = "cpu") -> Any:
         return value.giving(lambda row: into(kind, row, device))
     if isinstance(value, list):
         return [into(kind, item, device) for item in value]
+    if isinstance(value, Bundle):
+        return value.make(lambda one: into(kind, one, device))
     if not isinstance(value, Array):
         return deepcopy(value)
     if kind == "plain":

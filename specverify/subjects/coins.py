@@ -19,10 +19,12 @@ BEHIND = 16
 
 
 def drawn(contract: Contract, case: Case, rng: random.Random) -> list[float]:
-    """As many as a case takes, on the grid of their dtype."""
+    """As many as a case takes, on the grid of their dtype; those of a request with a seed are its seed's."""
     assert contract.coins is not None
     bits = BITS[dtype_of(case)]
-    return [rng.getrandbits(bits) / (1 << bits) for _ in range(contract.coins.count(case))]
+    own = contract.coins.streams(case)
+    streams = [(rng, contract.coins.count(case))] if own is None else [(random.Random(f"coins/{seed}"), n) for seed, n in own]
+    return [source.getrandbits(bits) / (1 << bits) for source, n in streams for _ in range(n)]
 
 
 def put(numbers: list[float], case: Case, value: float, place: int) -> tuple[int, str]:

@@ -47,6 +47,7 @@ class Declaration:
     memory: int | None = None
     slots: int | None = None
     siblings: str | None = None
+    models: str | None = None
     later: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -95,8 +96,8 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
             row's end, or these and the accepted lengths (B,).
         seed: None (draws from the global generators), "int" (takes `seed=`) or "generator" (takes `generator=`).
         rng: "coins" where it takes its uniform numbers as `coins=`, a one-dimensional array of the rows' dtype (single precision for half); the contract says how
-            many. "generators" where a batch takes `generators=`, a torch.Generator for each request. "counter" where numbers are a function of seed and position: all rounds
-            of a text then get one seed. The other words of the page on contracts ("generator", "global") are recorded.
+            many, and a packed batch as `batch.coins`. "generators" where a batch takes `generators=`, a torch.Generator for each request. "counter" where numbers are a
+            function of seed and position: all calls of a case then get one seed. The other words of the page on contracts ("generator", "global") are recorded.
         peek: of rng="counter" with seed="int": called with a seed and a position, the uniform number that the subject has there; each decision of a step is checked by it.
         mutates: arguments that it may write into.
         refuses: whether invalid input raises.
@@ -112,8 +113,10 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         name: how reports call it; the function's name by default.
         siblings: how the children of a node were drawn, of a step on trees: "with-replacement", "without-replacement", or "deterministic" (then q is None).
         sentinel: of a batch: what fills unused output slots; any number that is no token id if nothing is declared.
-        scratch: buffers handed over for output. This option and that below are for contracts not in this version; they are recorded.
-        models: the form of models that a loop takes.
+        scratch: of a packed batch: the buffers of `batch.scratch` that may hold anything; the others are zero.
+        models: the form of models that a loop takes: "callable" (from a prefix, any sequence of ids, to the row (V,) of probabilities; the default), "module" (a
+            torch.nn.Module from ids (B, T) to logits (B, T, V), without a cache), "transformers" (a PreTrainedModel with generate() and a real cache), "seq2seq" (the same
+            with an encoder, which reads the prompt; the decoder starts with the id V).
 
     Returns:
         A decorator that records the callable and returns it unchanged.
@@ -139,8 +142,9 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         "memory": memory,
         "slots": slots,
         "siblings": _siblings(contract, siblings),
+        "models": _models(models),
     }
-    later = {"scratch": scratch, "sentinel": sentinel, "peek": _peek(peek, rng, seed), "models": models}
+    later = {"scratch": scratch, "sentinel": sentinel, "peek": _peek(peek, rng, seed)}
     _check_together(arrays, dtypes, seed)
 
     def declare(function: F) -> F:
@@ -187,11 +191,17 @@ def _peek(peek: object, rng: str | None, seed: str | None) -> object:
 
 def _siblings(name: str, siblings: str | None) -> str | None:
     """The option, checked: the law of a step on trees depends on it."""
-    from specverify.contracts.verify_tree import NAME, SIBLINGS  # here, so that `import specverify` takes milliseconds
+    from specverify.contracts.verify_tree import SIBLINGS, TAKEN_BY  # here, so that `import specverify` takes milliseconds
 
-    if name == NAME and siblings is None:
-        raise SpecverifyError("verify_tree needs to know how siblings were drawn.", hint=f"Declare siblings, one of {', '.join(SIBLINGS)}.")
+    if name in TAKEN_BY and siblings is None:
+        raise SpecverifyError(f"{name} needs to know how siblings were drawn.", hint=f"Declare siblings, one of {', '.join(SIBLINGS)}.")
     return _one_of("way to draw siblings", siblings, (None, *SIBLINGS))
+
+
+def _models(form: str | None) -> str | None:
+    from specverify.models import FORMS  # here, so that `import specverify` takes milliseconds
+
+    return _one_of("form of models", form, (None, *FORMS))
 
 
 def _rng(name: str, rng: str | None) -> str | None:

@@ -231,7 +231,7 @@ class Once:
         return tuple(zip(drawn, map(self._canonical, results, self.drawn), strict=True))
 
     def _canonical(self, result: Any, drawn: Mapping[str, object]) -> Outcome:
-        if isinstance(result, tuple) and len(result) == 2 and result[0] == "raised":  # noqa: PLR2004
+        if isinstance(result, tuple) and len(result) == 2 and isinstance(result[0], str) and result[0] == "raised":  # noqa: PLR2004  an array is equal to nothing
             return result
         try:
             value = self.bound.outcome({**self.case, **drawn}, adapt.plain(result))

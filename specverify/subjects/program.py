@@ -25,7 +25,18 @@ ARRAYS = "plain"
 UNFOLLOWED = "it is a program of its own, whose draws cannot be followed"
 OPTIONS = ("claim", "rule", "dtypes", "seed", "rng", "siblings", "refuses", "conventions", "supports", "sentinel")
 """What a program may say of a subject beside its name and contract; the other options of `subject` are of Python's world."""
-ELSEWHERE = ("helper", "seeding", "retriever")
+ELSEWHERE = (
+    "helper",
+    "seeding",
+    "retriever",
+    "verify_packed",
+    "verify_tree_lcrs",
+    "draft_and_verify",
+    "generate",
+    "grammar_mask",
+    "kv_cache",
+    "recurrent_state",
+)
 """Contracts whose ranges, arguments or state are objects of Python."""
 PAGE = "docs/protocol.md says what a program is asked and answers."
 STARTED = "It must be there and be executable: exec:./path/to/program, or a name on PATH."

@@ -22,6 +22,7 @@ class Value:
         put: dtype of the number that was put, "" if the call drew too few.
         judged: what the subject's own `ensures` and `oracle` said, where they were asked; an exception of theirs in its place.
         again: what a second call with the same objects gave, where it was made.
+        raw: the result as it came, the keywords handed over, whether one row was lifted; where it was asked for.
     """
 
     outcome: Outcome
@@ -31,6 +32,7 @@ class Value:
     put: str = ""
     judged: Mapping[str, Outcome] = field(default_factory=dict)
     again: Value | Raised | Malformed | None = None
+    raw: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Raised:
     uniforms: int = 0
     put: str = ""
     declared: bool = False
+    raw: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
         return f"raises {self.type}" + (f": {self.message}" if self.message else "") + (f" ({self.where})" if self.where else "")
@@ -55,6 +58,7 @@ class Malformed:
     sentence: str
     uniforms: int = 0
     put: str = ""
+    raw: Mapping[str, Any] | None = None
 
     def __str__(self) -> str:
         return self.sentence
@@ -121,7 +125,7 @@ class Sampled:
 
 def reply(message: Mapping[str, Any]) -> Value | Raised | Malformed:
     """A call's reply from its message."""
-    told: dict[str, Any] = {"uniforms": int(message.get("uniforms", 0)), "put": str(message.get("put", ""))}
+    told: dict[str, Any] = {"uniforms": int(message.get("uniforms", 0)), "put": str(message.get("put", "")), "raw": message.get("raw")}
     match message["is"]:
         case "value":
             value = message["value"]

@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 from specverify.contracts import Array, contract, fitted
 from specverify.errors import SpecverifyError, Unloadable, unknown
+from specverify.models import MADE_BY
 from specverify.subjects import adapt, batched, decide, explore, program, trial
 from specverify.subjects.declare import DECLARED, Declaration, location, subject
 from specverify.subjects.frames import BrokenPipe, read_frame, write_frame
@@ -74,15 +75,16 @@ def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[st
 
 
 def _load_arrays(bound: Mapping[str, trial.Bound]) -> None:
-    """What the arguments will be made of, before the memory is limited: a CUDA build of torch alone maps more than the limit."""
+    """What the arguments will be made of, before the memory is limited and a call has its time: a CUDA build of torch alone maps more than the limit."""
     takers = [one for one in bound.values() if any(isinstance(value, Array) for value in one.contract.smoke.values())]
-    for name in {one.declaration.arrays for one in takers} - {"list", program.ARRAYS}:
+    forms = {MADE_BY[one.declaration.models] for one in bound.values() if one.declaration.models is not None}
+    for name in {one.declaration.arrays for one in takers} - {"list", program.ARRAYS} | forms:
         with contextlib.suppress(ImportError):  # the first call will say so
             importlib.import_module(name)
 
 
 def _call(bound: trial.Bound, request: Mapping[str, Any]) -> dict[str, object]:
-    put, options = request.get("put"), {name: request.get(name, False) for name in ("watch", "judge", "again")}
+    put, options = request.get("put"), {name: request.get(name, False) for name in ("watch", "judge", "again", "raw")}
     return trial.call(bound, request["case"], key=request.get("key", 0), seed=request.get("seed"), put=tuple(put) if put else None, **options)
 
 
@@ -161,10 +163,11 @@ def _introduce(declaration: Declaration, name: str, bound: dict[str, trial.Bound
     description: dict[str, object] = {
         "name": name, "contract": told.name, "claim": declaration.claim, "rule": declaration.rule, "arrays": declaration.arrays,
         "dtypes": declaration.dtypes, "devices": declaration.devices, "batch": declaration.batch, "seed": declaration.seed, "rng": declaration.rng,
-        "mutates": declaration.mutates, "refuses": declaration.refuses, "conventions": dict(declaration.conventions),
+        "mutates": declaration.mutates, "refuses": declaration.refuses, "conventions": dict(declaration.conventions), "scratch": list(declaration.later.get("scratch", ())),  # type: ignore[call-overload]
         "domain": declaration.domain, "ensures": declaration.ensures is not None, "oracle": declaration.oracle is not None,
         "raises": [one if isinstance(one, str) else one.__name__ for one in declaration.raises], "supports": declaration.supports,
-        "peek": "peek" in declaration.later, "memory": declaration.memory, "slots": declaration.slots, "siblings": declaration.siblings, "file": file, "line": line,
+        "peek": "peek" in declaration.later, "memory": declaration.memory, "slots": declaration.slots, "siblings": declaration.siblings,
+        "models": declaration.models, "file": file, "line": line,
     }  # fmt: skip
     problem = _misfit(me)
     if problem is None:
@@ -182,6 +185,7 @@ def _misfit(bound: trial.Bound) -> str | None:
     keywords = {"int": ["seed"], "generator": ["generator"]}.get(declaration.seed or "", []) + ["coins"] * (declaration.rng == "coins")
     keywords += [parameter.name for parameter in told.optional if parameter.name in declaration.supports]
     keywords += ["generators"] * (declaration.rng == "generators" and bool(told.optional))
+    keywords = [] if told.bundles else keywords
     try:
         signature.bind(*told.parameters, **dict.fromkeys(keywords))
     except TypeError as error:

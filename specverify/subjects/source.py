@@ -30,6 +30,7 @@ class Source:
         folders: put in front of the subject's import path.
         command: a program that speaks the protocol, with its arguments, or none.
         commit: what is known of the checkout that a gallery entry imports from; "" where there is none.
+        claim: what its subjects are held to, in the place of what they say of themselves, or none.
     """
 
     shown: str
@@ -42,6 +43,7 @@ class Source:
     folders: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     commit: str = ""
+    claim: str | None = None
 
     def message(self) -> dict[str, Any]:
         """As the worker's `describe` request carries it."""

@@ -70,6 +70,8 @@ class Description:
     memory: int | None = None
     slots: int | None = None
     siblings: str | None = None
+    scratch: tuple[str, ...] = ()
+    models: str | None = None
     file: str = ""
     line: int = 0
     problem: str | None = None
@@ -105,12 +107,14 @@ class Subject:
         watch: bool = False,
         judge: bool = False,
         again: bool = False,
+        raw: bool = False,
     ) -> Reply:
-        """One call; `put` (value, place) replaces one uniform number, `watch` reports what happened to the inputs, `judge` asks a helper's oracle, `again` calls twice.
+        """One call; `put` (value, place) replaces one uniform number, `watch` reports what happened to the inputs, `judge` asks a helper's oracle, `again` calls twice,
+        `raw` reports the result as it came.
 
         The seed or generator that is handed over comes from `seed`, where that is given, instead of `key`.
         """
-        request = {"case": dict(case), "key": key, "seed": seed, "put": put, "watch": watch, "judge": judge, "again": again}
+        request = {"case": dict(case), "key": key, "seed": seed, "put": put, "watch": watch, "judge": judge, "again": again, "raw": raw}
         message = {"do": "call", "subject": self.description.name, "cases": [request]}
         answer = self._ask(case, message, self.worker.limits.call_seconds)
         return reply(answer["replies"][0]) if isinstance(answer, dict) else answer

@@ -54,7 +54,8 @@ class Bound:
 
     def arguments(self, case: Case) -> list[Any]:
         """The case in the subject's world."""
-        expanded = self.contract.prepare({name: expand(value) for name, value in case.items()})
+        told = {**self.declaration.conventions, "scratch": list(self.declaration.later.get("scratch", ()))} if self.contract.bundles else {}  # type: ignore[call-overload]
+        expanded = self.contract.prepare({**told, **{name: expand(value) for name, value in case.items()}})
         return adapt.arguments(self.contract, self.declaration, expanded, lifted=self.lifted, device=self.device)
 
     def options(self, seeds: random.Random, generator: Any, coins_: Any = None, case: Case | None = None) -> dict[str, Any]:
@@ -78,7 +79,14 @@ class Bound:
     def ask(self, case: Case, values: Sequence[Any], options: Callable[[], dict[str, Any]]) -> Any:
         """What the subject gives, on arguments of its own; `options` makes the keywords of each call, of all calls at once where numbers are a function of seed and position."""
         each = functools.cache(options) if self.declaration.rng == "counter" else options
-        return self.contract.play(case, values, lambda *given: self.declaration.function(*given, **each()))
+        return self.contract.play(case, values, lambda *given: self._once(given, each()))
+
+    def _once(self, values: Sequence[Any], options: Mapping[str, Any]) -> Any:
+        """One call; what comes beside an object lies on it."""
+        if not self.contract.bundles:
+            return self.declaration.function(*values, **options)
+        values[0].lend(options)
+        return self.declaration.function(*values)
 
     def coins(self, case: Case, rng: random.Random, place: tuple[float, int] | None = None) -> tuple[Any, tuple[int, str]]:
         """Coins for one call, if it takes them; how many, and the dtype of the one that a value was put in the place of."""
@@ -102,7 +110,7 @@ class Bound:
         return self.contract.outcome(told, adapt.restored(case, self.contract, value, lifted=self.lifted))
 
 
-def call(
+def call(  # noqa: PLR0913  each is a field of the request
     bound: Bound,
     case: Case,
     *,
@@ -112,11 +120,13 @@ def call(
     watch: bool = False,
     judge: bool = False,
     again: bool = False,
+    raw: bool = False,
 ) -> dict[str, object]:
     """One call: {"is": "value" | "raised" | "malformed", …}.
 
     The seed or generator that is handed over comes from `seed`, where that is given, instead of `key`. With `watch`, also which inputs changed
-    and whether the result shares memory; with `judge`, what a helper's postcondition and oracle say; with `again`, what a second call with the same objects gives.
+    and whether the result shares memory; with `judge`, what a helper's postcondition and oracle say; with `again`, what a second call with the same objects gives;
+    with `raw`, the result as it came, the keywords that were handed over, and whether one row was lifted.
     """
     values = bound.settle().arguments(case)
     before = adapt.copier(values)() if watch else []
@@ -131,11 +141,15 @@ def call(
         reply, result = guarded(bound, case, ask)
         reply["uniforms"], reply["put"] = told()
     if watch:
-        names = [parameter.name for parameter in bound.contract.parameters]
-        reply["changed"] = [name for name, old, new in zip(names, before, values, strict=True) if adapt.plain(old) != adapt.plain(new)]
+        names = [parameter.name for parameter in bound.contract.handed]
+        inside = values[0].written(adapt.plain) if bound.contract.bundles else []
+        reply["changed"] = [name for name, old, new in zip(names, before, values, strict=True) if adapt.plain(old) != adapt.plain(new)] + inside
         reply["aliased"] = [name for name, value in zip(names, values, strict=True) if _shares(value, result)]
     if again and reply["is"] == "value":
         reply["again"] = guarded(bound, case, ask)[0]
+    if raw:
+        keywords = bound.options(random.Random(handed), part(handed, "generator"), given, case)
+        reply["raw"] = {"result": adapt.plain(result), "keywords": [[name, adapt.plain(value)] for name, value in keywords.items()], "lifted": bound.lifted}
     if judge and reply["is"] == "value":
         reply["judged"] = judged(bound.declaration, lambda: bound.arguments(case), result, lambda plain: bound.outcome(case, plain))
     return reply
@@ -197,8 +211,8 @@ def _drawer(bound: Bound, case: Case, ours: random.Random, generator: Any) -> Ca
 
     def draw(examples: dict[str, object]) -> Outcome:
         drawn = stream.draw(pick)
-        values = fixed()
-        for name, value in drawn.items():
+        values = bound.arguments({**case, **drawn}) if bound.contract.bundles else fixed()
+        for name, value in drawn.items() if not bound.contract.bundles else ():
             values[slots[name]] = adapt.into(bound.declaration.arrays, value, bound.device)
         reply, _ = guarded(bound, {**case, **drawn}, lambda: bound.ask(case, values, lambda: bound.options(ours, generator, bound.coins(case, ours)[0], case)))
         return stream.finish(pick, drawn, as_outcome(reply, examples))

@@ -18,10 +18,11 @@ ROOMS = {
     "models": {"contracts"},
     "subjects": {"contracts", "models", "exact", "law"},
     "faults": {"contracts", "law"},
+    "discover": {"contracts", "subjects", "law"},
     "observe": {"stats", "subjects", "contracts", "law"},
     "audit": {"gallery", "observe", "faults", "stats", "subjects", "contracts", "law"},
     "report": {"audit"},
-    "cli": {"audit", "report", "subjects", "contracts", "faults", "gallery"},
+    "cli": {"audit", "report", "discover", "subjects", "contracts", "faults", "gallery"},
     "plugin": {"audit", "report", "subjects", "contracts", "scheduler"},
     "scheduler": set(),
     "gallery": {"models"},
@@ -35,7 +36,13 @@ WORKER_SIDE = [
 """What runs in the subject's interpreter: the standard library alone, torch, numpy and transformers where present, Python 3.10."""
 EXTRAS_OF_THE_REFERENCE = {"transformers_models.py": {"transformers"}, "suffixes.py": {"numpy", "pydivsufsort"}, "__main__.py": {"transformers"}}
 """What some files of the reference import besides torch: its extras, at first use."""
-SUBJECTS_WORLD = {"torch", "numpy", "triton", "transformers", "speculative_decoding", "flashspec", "economize"} | {"sampling", "globals", "src", "rest", "draftretriever"}
+SUBJECTS_WORLD = {"torch", "numpy", "triton", "transformers", "speculative_decoding", "flashspec", "economize"} | {
+    "sampling",
+    "globals",
+    "src",
+    "rest",
+    "draftretriever",
+}
 
 
 def imports(path: Path) -> Iterator[tuple[str, bool]]:

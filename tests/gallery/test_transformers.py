@@ -15,6 +15,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 STEP, FILTERS, WARPERS = "transformers._speculative_sampling", "transformers.TopK_TopP", "transformers.warpers"
+ASSISTED, AS_IT_COMES, ENCODED = "transformers.assisted", "transformers.assisted_as_it_comes", "transformers.assisted_encoder_decoder"
+LOOKUP = "transformers.prompt_lookup"
 
 LISTED = """
 from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
@@ -26,14 +28,21 @@ for temperature, top_k, top_p in ((0.5, 3, 0.9), (0.5, 3, 1.0)):
 """
 
 
+def version() -> int:
+    """The first number of the library's version."""
+    told = subprocess.run([PYTHON, "-c", "from importlib.metadata import version; print(version('transformers'))"], capture_output=True, text=True, check=True)
+    return int(told.stdout.split(".")[0])
+
+
 def test_the_published_verdicts_hold(audit) -> None:
-    """The step's only failure is the token of target probability zero at a uniform draw of exactly 0; the warpers have none."""
+    """The step emits a token of target probability zero at a uniform draw of exactly 0; version 4 looks nothing up without an end token; version 5 drafts badly behind an encoder."""
+    own = {(LOOKUP, "GEN-001", "finding")} if version() < 5 else {(ENCODED, "GEN-018", "advisory")}
     done = audit("gallery:transformers", "--python", PYTHON, "-n", "2")
-    assert done.code == 0, done.out
-    assert {row.subject for row in done.subjects()} == {STEP, FILTERS, WARPERS}
-    assert {(row.subject, row.property, row.severity) for row in done.findings()} == {(STEP, "CHN-004", "grid")}
-    for name in (STEP, FILTERS, WARPERS):
-        assert set(done.status(name).values()) <= {"ok", "grid", "not applicable"}
+    assert done.code == int(version() < 5), done.out
+    assert {row.subject for row in done.subjects()} == {STEP, FILTERS, WARPERS, ASSISTED, AS_IT_COMES, ENCODED, LOOKUP}
+    assert {(row.subject, row.property, row.severity) for row in done.findings()} == {(STEP, "CHN-004", "grid")} | own
+    for name in (STEP, FILTERS, WARPERS, ASSISTED, AS_IT_COMES, ENCODED):
+        assert set(done.status(name).values()) <= {"ok", "grid", "advisory", "not applicable"}
 
 
 def test_generate_lists_the_warpers_in_the_order_in_which_the_entry_calls_them() -> None:

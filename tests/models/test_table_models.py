@@ -141,6 +141,17 @@ class TestTransformers:
         seen = exact_law(generate, probe=0, max_seconds=60).compare(joint(table(1), tuple(ids[0].tolist()), 2))
         assert seen.tv < 1e-6
 
+    def test_an_encoder_decoder_reads_the_prompt_and_starts_with_an_id_of_its_own(self) -> None:
+        """The decoder's start is no part of the table's prefixes; twice is one too often."""
+        rows, model = table(1), built("seq2seq", table(1))
+        assert model.config.decoder_start_token_id == V
+
+        def told(start: list[int]) -> list[float]:
+            return model(input_ids=torch.tensor([TEXT]), decoder_input_ids=torch.tensor([[*start, 2]])).logits[0, -1].tolist()
+
+        assert told([V]) == pytest.approx(logits(rows, (*TEXT, 2)))
+        assert told([V, V]) == pytest.approx(logits(rows, (*TEXT, V, V, 2)))
+
     def test_an_encoder_decoder_follows_the_table(self) -> None:
         from specverify.models.seq2seq import TableForSeq2SeqLM
 

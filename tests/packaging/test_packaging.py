@@ -72,6 +72,11 @@ def test_the_wheel_holds_what_is_read_at_run_time(wheel: zipfile.ZipFile) -> Non
     names = set(wheel.namelist())
     needed = [
         "specverify/audit/events.schema.json",
+        "specverify/audit/finding.schema.json",
+        "specverify/audit/config.schema.json",
+        "specverify/audit/standalone/parts.py",
+        "specverify/cli/templates/specverify.toml.txt",
+        "specverify/cli/templates/workflow.yml.txt",
         "specverify/audit/pytest.ini",
         "specverify/report/report.html.j2",
         "specverify/gallery/transformers.py",

@@ -6,14 +6,19 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 FOUND = {
-    "seeds-by-place": "test_permutation",
-    "seeds-ignored": "test_seeds_decide",
-    "seeds-skip-empty-requests": "test_guests",
-    "one-generator-for-all": "test_neighbours",
-    "uniforms-drawn-for-the-padding": "test_padding",
+    "verify_batch": {
+        "seeds-by-place": "test_permutation",
+        "seeds-ignored": "test_seeds_decide",
+        "seeds-skip-empty-requests": "test_guests",
+        "one-generator-for-all": "test_neighbours",
+        "uniforms-drawn-for-the-padding": "test_padding",
+    },
+    "verify_packed": {"seed-and-place": "test_permutation", "generator-passed-on": "test_neighbours", "narrow-ids-read-as-wide": "test_width_of_ids"},
 }
-"""Each with the property that is named for it."""
+"""By contract, each with the property that is named for it."""
 
 
 def judged(folder: Path, chosen: str) -> subprocess.CompletedProcess:
@@ -22,8 +27,9 @@ def judged(folder: Path, chosen: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
 
 
-def test_faults_are_found_by_the_properties_named_for_them(project: Callable) -> None:
-    folder = project("import specverify.faults.planted_verify_batch\n")
-    done = judged(folder, " or ".join(f"({name} and {test}[)" for name, test in FOUND.items()))
-    assert f"{len(FOUND)} failed" in done.stdout, done.stdout
-    assert "passed" not in done.stdout, done.stdout
+@pytest.mark.parametrize("contract", FOUND)
+def test_faults_are_found_by_the_properties_named_for_them(project: Callable, contract: str) -> None:
+    folder = project(f"import specverify.faults.planted_{contract}\n")
+    done = judged(folder, " or ".join(f"({name} and {test}[)" for name, test in FOUND[contract].items()))
+    assert f"{len(FOUND[contract])} failed" in done.stdout, done.stdout
+    assert " passed" not in done.stdout, done.stdout

@@ -19,12 +19,15 @@ QUICK = {
     "steps": ("reused-uniform", "reseeds-itself", "mismatch-drawn-again", "greedy-row-late"),
     "retrievers": ("documents-joined", "longest-paths-dropped", "guess-where-nothing-is-found", "ids-in-16-bits", "first-hits-of-the-sorted"),
     "batches": (),
+    "packed": (),
+    "packed trees": (),
     "rows": ("rejected-drafts-left-in-the-text", "ids-mapped-where-they-stand", "rollback-forgotten", "bonus-from-the-row-before"),
     "rounds": ("bonus-of-the-row-before",),
-    "state": ("turned-the-other-way", "positions-counted-on-from-the-first", "heads-tiled"),
+    "loops": (),
+    "state": ("turned-the-other-way", "positions-counted-on-from-the-first", "heads-tiled", "rejected-rows-come-back"),
     "trees": ("branches-padded-with-zero", "ragged-branches-read-token-0", "mismatch-in-a-tree-drawn-again"),
 }  # fmt: skip
-"""Of each part of the catalogue those that are hardest to find, in one audit; of retrievers those of the released code, of batches those of `test_batches`; all: -m slow, or `specverify selftest`."""
+"""Of each part of the catalogue those that are hardest to find, in one audit; of retrievers those of the released code, of batches and packed ones those of `test_batches`, of loops those of `test_loops`; all: -m slow, or `specverify selftest`."""
 
 
 @pytest.mark.parametrize("part", [part for part in QUICK if QUICK[part]])

@@ -19,6 +19,7 @@ MASK = dict(CONTRACTS["grammar_mask"].smoke)
 LOGPROBS = dict(CONTRACTS["logprobs"].smoke)
 
 ROTARY = CONTRACTS["rotary"].smoke
+CACHE = CONTRACTS["kv_cache"].smoke
 BAD_CASES = [
     ("positive_part", {"x": [1.0]}, "floating-point array"),
     ("positive_part", {"y": ROW}, "it takes x"),
@@ -51,6 +52,15 @@ BAD_CASES += [
     ("rotary", {**ROTARY, "k": array("float32", (1, 1, 2, 2), (1, 2, 3, 4))}, "differ in H alone"),
     ("rotary", {**ROTARY, "cos": array("float32", (1, 2), (1, 0))}, "must be alike"),
     ("repeat_kv", {"kv": ROW, "n": 1}, "(B, H, T, D)"),
+    ("kv_cache", {**CACHE, "operations": [["append", 0]]}, "is no operation; there are append, rollback, select"),
+    ("kv_cache", {**CACHE, "operations": [["select", 0, [1, 0]]]}, "is no operation"),
+    ("kv_cache", {**CACHE, "operations": [["forget", 0]]}, "is no operation"),
+    ("kv_cache", {**CACHE, "operations": [["read", 8]]}, "is no operation"),
+    ("kv_cache", {**CACHE, "operations": ["read"]}, "a list of lists"),
+    ("kv_cache", {**CACHE, "operations": [["append", 0, 2]]}, "hold all rows"),
+    ("kv_cache", {**CACHE, "v": ROW}, "of one shape"),
+    ("recurrent_state", {"tokens": ROW, "operations": []}, "tokens must be ids"),
+    ("recurrent_state", {"tokens": array("int64", (1,), (0,)), "operations": [["advance", 0, 2]]}, "hold all that are read"),
     ("repeat_kv", {"kv": array("float32", (1, 1, 1, 1), (1,)), "n": 0}, "at least 1"),
     ("seeding", {"seed": -1, "draw": ["torch"]}, "from 0 to 4294967295"),
     ("seeding", {"seed": 2**32, "draw": ["torch"]}, "from 0 to 4294967295"),
@@ -205,6 +215,13 @@ BAD_RESULTS = [
     ("vocab_map", [3], "nested list"),
     ("vocab_map", array("float32", (2,), (3, 1)), "no array of integers"),
     ("grammar_mask", None, "no list of rows but NoneType"),
+    ("recurrent_state", [["done"], ["read", Opaque("<State>"), 1]], "no array, number or list of them but State"),
+    ("recurrent_state", [["done"], ["read", [ROW, 1], [ROW, 1]]], None),
+    ("kv_cache", [["done"], ["read", 1.5, [], []]], "length.. gave float"),
+    ("kv_cache", [["done"], ["read", 1, None, None]], "rows.. gave NoneType"),
+    ("kv_cache", [["done"], ["read", 1, [[[1, 2]], [[1]]], []]], "keys of rows.. are list, not of shape .length, 1."),
+    ("kv_cache", [["done"], ["read", 1, [ROW, ROW], [ROW, ROW]]], "are of shape .2,."),
+    ("kv_cache", [["raised", "ValueError", "", "x.py:1"], ["read", 0, [None, []], [None, None]]], None),
     ("grammar_mask", [[1, 0]], "1 rows instead of 2"),
     ("grammar_mask", [[1, 0, 1]] * 2, "3 entries instead of 2, or 1 words"),
     ("grammar_mask", [[1, 0.5]] * 2, "holds 0.5"),

@@ -155,7 +155,7 @@ def test_ill_subjects_are_noted_and_their_twin_is_not(subjects: Callable) -> Non
         written: list[Record] = []
         for looking in LOOKING[name]:
             with contextlib.suppress(pytest.fail.Exception, pytest.skip.Exception):
-                looking(Bench(subject=subject, settings=Settings(scope="none"), write=written.append))
+                looking(Bench(subject=subject, settings=Settings(scope="none"), write=written.append, replays=None))
         notes = health(record for record in written if isinstance(record, PropertyRecord))
         assert len(notes) == len(NOTES[name]), (name, notes)
         assert all(words in note for words, note in zip(NOTES[name], notes, strict=True)), (name, notes)

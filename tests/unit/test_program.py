@@ -13,12 +13,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from specverify.contracts import CONTRACTS, array
+from specverify.contracts import CONTRACTS, Array, array, expand
 from specverify.errors import SpecverifyError, Unloadable
 from specverify.law import product_law
 from specverify.subjects import program, worker
 from specverify.subjects.declare import DECLARED
 from specverify.subjects.inprocess import InProcess
+from specverify.subjects.program import ELSEWHERE
 from specverify.subjects.replies import Died, Explored, Raised, Sampled, TimedOut, Unexplored, Value
 from specverify.subjects.source import from_program
 from specverify.subjects.subject import Subject, load
@@ -325,3 +326,12 @@ def test_the_conversation_on_the_page(tmp_path: Path) -> None:
 
 def _without_id(line: str) -> str:
     return re.sub(r'"id":"[0-9a-f]{16}"', '"id":""', line)
+
+
+def test_a_program_is_asked_for_no_contract_whose_arguments_are_objects() -> None:
+    """What a call is handed is what a frame can carry: data."""
+    for name, told in CONTRACTS.items():
+        case = {argument: expand(value) for argument, value in told.smoke.items()}
+        made = told.prepare(case).values() if name != "helper" else ()
+        objects = [value for value in made if not isinstance(value, (Array, int, float, list, tuple, dict, type(None)))]
+        assert not objects or name in ELSEWHERE, name

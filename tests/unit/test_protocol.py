@@ -37,7 +37,7 @@ def test_every_kind_of_reply_meets_the_schema() -> None:
         {"do": "law", "subject": "raises-on-rejection", "cases": [step], "spans": 1, "seconds": 10, "probe": 1},
         {"do": "law", "subject": "reseeds-itself", "cases": [step], "spans": 2, "seconds": 10, "probe": 1},
         {"do": "describe", "source": {"shown": "x", "module": "specverify.faults.planted_positive_part"}},
-        {"do": "call", "subject": "max-as-normaliser", "cases": [{"case": CONTRACTS["positive_part"].smoke}]},
+        {"do": "call", "subject": "max-as-normaliser", "cases": [{"case": CONTRACTS["positive_part"].smoke, "raw": True}]},
         {"do": "describe", "source": {"shown": "x", "module": "specverify.faults.planted_seeding"}},
         {"do": "call", "subject": "seed-ignored", "cases": [{"case": CONTRACTS["seeding"].smoke}]},
         {"do": "describe", "source": {"shown": "x", "module": "specverify.faults.planted_helper"}},

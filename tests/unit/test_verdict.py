@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from specverify.audit.records import Finding, PropertyRecord, SubjectRecord
+from specverify.audit.records import CaseRecord, Finding, PropertyRecord, Statistics, SubjectRecord
 from specverify.audit.verdict import exit_code, verdicts
 
 GOOD = SubjectRecord("s", "./x", "sample", "lossless")
@@ -34,6 +34,16 @@ def test_a_claim_needs_a_judged_property_of_its_own_kind() -> None:
     for claim in ("greedy-exact", "pathwise", "bitwise", "lossy(typical)"):
         (verdict,) = verdicts([SubjectRecord("s", "./x", "sample", claim)], [row("ok")])
         assert (verdict.exit_code, verdict.sentence) == (4, f"Nothing that the claim {claim} promises was checked.")
+
+
+def test_fewer_draws_than_resolve_what_is_promised_are_told() -> None:
+    law = msgspec.structs.replace(row("ok"), law=True)
+    for draws, told in ((200, True), (2_000, False)):
+        cases = [CaseRecord("s", "SMP-001", "a", "ok", Statistics(n, 0.0)) for n in (draws, 2_000)]
+        (verdict,) = verdicts([GOOD], [*cases, law])
+        assert ("The fewest draws of a case were 200, which find less." in verdict.sentence) == told
+    (verdict,) = verdicts([GOOD], [CaseRecord("s", "SMP-001", "a", "ok", Statistics(60, 0.0)), row("ok")])
+    assert "fewest" not in verdict.sentence
 
 
 def test_a_worker_that_does_not_come_back_is_3() -> None:

@@ -3,6 +3,8 @@
 Written from the mathematics alone (2104.09864, shared/spec/contracts.md). The first line of each says what is unusual and why it is lawful.
 """
 
+from collections import deque
+
 import numpy as np
 import torch
 
@@ -70,3 +72,274 @@ def rkv_view(kv, n):
 def rkv_index(kv, n):
     """Picks heads by number."""
     return kv[:, np.arange(kv.shape[1] * n) // n]
+
+
+@sv.subject("kv_cache", supports=("select", "reset"), conventions={"full": "grows"})
+class kvc_list_of_tensors:
+    """Keeps the rows that it was given as they are, views of the caller's tensors, and has no capacity."""
+
+    def __init__(self, capacity):
+        self.pairs = []
+
+    def append(self, k, v):
+        self.pairs += zip(k, v, strict=True)
+
+    def length(self):
+        return len(self.pairs)
+
+    def rollback(self, to_length):
+        del self.pairs[to_length:]
+
+    def select(self, kept):
+        self.pairs = [self.pairs[row] for row in kept]
+
+    def reset(self):
+        self.pairs.clear()
+
+    def rows(self):
+        return [k for k, _ in self.pairs], [v for _, v in self.pairs]
+
+
+@sv.subject("kv_cache", dtypes=("float32", "bfloat16"), supports=("select", "reset"), refuses=True, conventions={"rows": "views"})
+class kvc_one_buffer:
+    """Takes its memory at the first append, which tells dtype and width; writes in place, and gives views: says so."""
+
+    def __init__(self, capacity):
+        self.capacity, self.end, self.data = capacity, 0, None
+
+    def append(self, k, v):
+        if self.data is None:
+            self.data = torch.full((2, self.capacity, k.shape[1]), torch.nan, dtype=k.dtype)
+        if self.end + len(k) > self.capacity:
+            raise IndexError("full")
+        self.data[0, self.end : self.end + len(k)] = k
+        self.data[1, self.end : self.end + len(v)] = v
+        self.end += len(k)
+
+    def length(self):
+        return torch.tensor(self.end)
+
+    def rollback(self, to_length):
+        if to_length not in range(self.end + 1):
+            raise IndexError(to_length)
+        self.end = to_length
+
+    def select(self, kept):
+        if any(row >= self.end for row in kept):
+            raise IndexError(kept)
+        self.data[:, : len(kept)] = self.data[:, kept]
+        self.end = len(kept)
+
+    def reset(self):
+        self.end = 0
+
+    def rows(self):
+        return (None, None) if self.data is None else (self.data[0, : self.end], self.data[1, : self.end])
+
+
+@sv.subject("kv_cache", arrays="numpy", dtypes=("float32", "float64"))
+class kvc_views:
+    """Makes a new array at every append, and gives views of it; an old view never changes, since nothing is written in place. Has neither select nor reset."""
+
+    def __init__(self, capacity):
+        self.capacity, self.both = capacity, None
+
+    def append(self, k, v):
+        new = np.stack([k, v])
+        grown = new if self.both is None else np.concatenate([self.both, new], 1)
+        if grown.shape[1] > self.capacity:
+            raise MemoryErrorOfTheCache
+        self.both = grown
+
+    def length(self):
+        return 0 if self.both is None else self.both.shape[1]
+
+    def rollback(self, to_length):
+        self.both = None if self.both is None else self.both[:, :to_length]
+
+    def rows(self):
+        return np.zeros((2, 0)) if self.both is None else self.both
+
+
+class MemoryErrorOfTheCache(Exception):
+    """An exception of the cache's own."""
+
+
+BLOCK = 2
+
+
+@sv.subject("kv_cache", supports=("select", "reset"), conventions={"full": "refuses"})
+class kvc_blocks:
+    """Pages of two rows out of a pool that all caches of the process share, given back when they are not needed: no two caches hold one page."""
+
+    pool, free = torch.full((256, 2, BLOCK, 2), torch.nan), deque(range(256))
+
+    def __init__(self, capacity):
+        self.capacity, self.end, self.table = capacity, 0, []
+
+    def __del__(self):
+        self.rollback(0)
+
+    def append(self, k, v):
+        if self.end + len(k) > self.capacity:
+            raise ValueError("no room")
+        for row in zip(k, v, strict=True):
+            if self.end == BLOCK * len(self.table):
+                self.table.append(self.free.popleft())
+            self.pool[self.table[-1], :, self.end % BLOCK] = torch.stack(row)
+            self.end += 1
+
+    def length(self):
+        return self.end
+
+    def rollback(self, to_length):
+        self.end = min(self.end, max(0, to_length))
+        while BLOCK * (len(self.table) - 1) >= self.end and self.table:
+            self.free.append(self.table.pop())
+
+    def select(self, kept):
+        k, v = self.rows()
+        self.reset()
+        self.append(k[kept], v[kept])
+
+    def reset(self):
+        self.rollback(0)
+
+    def rows(self):
+        pages = [self.pool[page] for page in self.table]
+        found = torch.cat(pages, 1)[:, : self.end] if pages else torch.zeros(2, 0, 2)
+        return found[0], found[1]
+
+
+@sv.subject("kv_cache", supports=("reset",), dtypes=("float32",))
+def kvc_function(capacity):
+    """A function that makes an object; layers and heads as in a model, the sequence on axis 2; rolls back as late as it can: at the next append."""
+    return Layers(capacity)
+
+
+class Layers:
+    def __init__(self, capacity):
+        self.capacity, self.end = capacity, 0
+        self.layers = [[None, None] for _ in range(3)]
+
+    def append(self, k, v):
+        if self.end + len(k) > self.capacity:
+            raise ValueError("full")
+        for layer in self.layers:
+            for i, new in enumerate((k, v)):
+                heads = new[None, None].expand(1, 2, -1, -1)
+                layer[i] = heads if layer[i] is None else torch.cat([layer[i][:, :, : self.end], heads], 2)
+        self.end += len(k)
+
+    def length(self):
+        return self.end
+
+    def rollback(self, to_length):
+        self.end = to_length
+
+    def reset(self):
+        self.__init__(self.capacity)
+
+    def rows(self):
+        if self.end == 0:
+            return [], []
+        return tuple(self.layers[-1][i][0, 1, : self.end] for i in range(2))
+
+
+@sv.subject("kv_cache", arrays="list", dtypes=("float64",), supports=("select",), conventions={"rows": "views"})
+class kvc_lists:
+    """Plain lists, which it hands out themselves and says so; what is forgotten is marked, and removed when rows are asked for."""
+
+    def __init__(self, capacity):
+        self.capacity, self.k, self.v, self.keep = capacity, [], [], []
+
+    def append(self, k, v):
+        if self.length() + len(k) > self.capacity:
+            raise OverflowError
+        self.k += k
+        self.v += v
+        self.keep += [True] * len(k)
+
+    def length(self):
+        return sum(self.keep)
+
+    def rollback(self, to_length):
+        standing = [i for i, keep in enumerate(self.keep) if keep]
+        for i in standing[to_length:]:
+            self.keep[i] = False
+
+    def select(self, kept):
+        standing = [i for i, keep in enumerate(self.keep) if keep]
+        wanted = {standing[row] for row in kept}
+        self.keep = [i in wanted for i in range(len(self.keep))]
+
+    def rows(self):
+        for i in reversed([i for i, keep in enumerate(self.keep) if not keep]):
+            del self.k[i], self.v[i], self.keep[i]
+        return self.k, self.v
+
+
+@sv.subject("recurrent_state", supports=("history",))
+class rec_text:
+    """Keeps the text and reads it anew whenever it is asked."""
+
+    def __init__(self):
+        self.text = []
+
+    def advance(self, tokens):
+        self.text += tokens.tolist()
+
+    def rollback(self, to_length):
+        del self.text[to_length:]
+
+    def state(self):
+        h = torch.zeros(3)
+        for token in self.text:
+            h = torch.tanh(h.roll(1) + token - 0.5)
+        return h
+
+
+@sv.subject("recurrent_state", arrays="numpy", conventions={"vocabulary": 2})
+class rec_scan:
+    """Linear: reads a block as one product of sums, so that it rounds otherwise than token by token; keeps the states of the last block alone."""
+
+    def __init__(self):
+        self.h, self.length = np.zeros(2, np.float32), 0
+
+    def advance(self, tokens):
+        steps = np.arange(len(tokens) + 1, dtype=np.float32)
+        inputs = np.stack([tokens + 1, 2 * tokens - 1], 1).astype(np.float32)
+        gathered = np.concatenate([np.zeros((1, 2), np.float32), np.cumsum(inputs / 0.7 ** steps[1:, None], 0)])
+        self.start, self.states = self.length, 0.7 ** steps[:, None] * (self.h + gathered)
+        self.h, self.length = self.states[-1], self.length + len(tokens)
+
+    def rollback(self, to_length):
+        self.h, self.length = self.states[to_length - self.start], to_length
+
+    def state(self):
+        return self.h
+
+
+@sv.subject("recurrent_state")
+class rec_in_place:
+    """A convolution's window and a sum, both written in place and handed out as they are, several parts in a list; the accepted tokens are read again from the state before."""
+
+    def __init__(self):
+        self.window, self.total, self.length = torch.zeros(2), torch.zeros(()), 0
+
+    def advance(self, tokens):
+        self.before, self.tokens = (self.window.clone(), self.total.clone(), self.length), tokens
+        for token in tokens:
+            self.window[:] = torch.stack([self.window[1], token.float() + 1])
+            self.total.mul_(0.5).add_(self.window.prod())
+            self.length += 1
+
+    def rollback(self, to_length):
+        window, total, length = self.before
+        self.window.copy_(window)
+        self.total.copy_(total)
+        self.length = length
+        self.advance(self.tokens[: to_length - length])
+
+    def state(self):
+        return [self.window, self.total]

@@ -90,7 +90,7 @@ def evaluate_posterior(logits, candidates, temperature, top_p=0.8):
     return best, int(length[best])
 
 
-def update_inference_inputs(  # noqa: PLR0917  as many as there are
+def update_inference_inputs(
     input_ids, candidates, best_candidate, accept_length, retrieve_indices, outputs, logits, new_token, past_key_values_data, current_length_data
 ):
     """The root and the accepted tokens become text, and their rows follow the text's."""

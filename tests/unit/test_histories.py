@@ -1,0 +1,154 @@
+"""Histories of caches and states, by hand: what runs in the worker, what is drawn, what must come out."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from specprops import kv_cache, recurrent_state
+from specprops.histories import judged, operations
+from specprops.violation import Violation
+from specverify.contracts import CONTRACTS, Case
+from specverify.subjects import trial
+from specverify.subjects.declare import Declaration
+from specverify.subjects.subject import Description
+
+CACHE = Description("x", "kv_cache", "lossless", dtypes=("float32", "bfloat16"), supports=("select", "reset"))
+STATE = Description("x", "recurrent_state", "lossless")
+
+
+class Listed:
+    """A right cache of lists, but for `extra` rows that a rollback leaves."""
+
+    extra = 0
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity, self.pairs = capacity, []
+
+    def append(self, k: list, v: list) -> None:
+        if len(self.pairs) + len(k) > self.capacity:
+            raise ValueError("full")
+        self.pairs += zip(k, v, strict=True)
+
+    def length(self) -> int:
+        return len(self.pairs)
+
+    def rollback(self, to_length: int) -> None:
+        del self.pairs[to_length + self.extra :]
+
+    def select(self, kept: list) -> None:
+        self.pairs = [self.pairs[row] for row in kept]
+
+    def reset(self) -> None:
+        self.pairs = []
+
+    def rows(self) -> tuple:
+        return [k for k, _ in self.pairs], [v for _, v in self.pairs]
+
+
+def outcome(contract: str, subject: Callable, case: Case) -> tuple:
+    bound = trial.Bound(Declaration(subject, contract, "x", arrays="list"), CONTRACTS[contract])
+    reply = trial.call(bound, case)
+    assert reply["is"] == "value", reply
+    return reply["value"]
+
+
+def test_the_rows_that_a_cache_must_hold() -> None:
+    case = kv_cache._case(CACHE, [["append", 0, 3], ["append", 1, 1], ["rollback", 0, 2], ["append", 0, 2], ["select", 0, [0, 3]], ["reset", 1]])
+    assert kv_cache.held(case) == [[0, 1, 2], [3], [0, 1], [0, 1, 4, 5], [0, 5], [], [0, 5], []]
+    assert operations(case)[-2:] == [["read", 0], ["read", 1]]
+
+
+def test_a_history_is_run_operation_by_operation() -> None:
+    case = kv_cache._case(CACHE, [["append", 0, 2], ["read", 0], ["rollback", 0, 1], ["append", 0, 6]])
+    first, read, back, full, last = outcome("kv_cache", Listed, case)
+    assert first == back == ("done",)
+    assert read == (2, *(((1, 2), (3, 4)), ((-1, -2), (-3, -4))) * 2)
+    assert full[:3] == ("raised", "ValueError", "full")
+    assert last[:3] == (1, ((1, 2),), ((-1, -2),))
+
+
+def test_what_was_read_is_kept_and_looked_at_again() -> None:
+    class Same(Listed):
+        def __init__(self, capacity: int) -> None:
+            self.k, self.v = [], []
+
+        def append(self, k: list, v: list) -> None:
+            self.k += k
+            self.v += v
+
+        def length(self) -> int:
+            return len(self.k)
+
+        def rows(self) -> tuple:
+            return self.k, self.v
+
+    read = kv_cache.Read(*outcome("kv_cache", Same, kv_cache._case(CACHE, [["append", 0, 1], ["read", 0], ["append", 0, 1]]))[1])
+    assert (read.length, len(read.k), len(read.k_later)) == (1, 1, 2)
+
+
+def test_the_first_wrong_operation_is_told() -> None:
+    class Short(Listed):
+        extra = 1
+
+    case = kv_cache._case(CACHE, [["append", 0, 3], ["read", 0], ["rollback", 0, 1], ["append", 0, 1]])
+    right, found = kv_cache.held(case), outcome("kv_cache", Short, case)
+    with pytest.raises(Violation, match="After append 3, read, rollback 1, append 1") as caught:
+        judged(case, found, lambda place, told: kv_cache._foreign(case, right[place], kv_cache.Read(*told)))
+    assert [(row.found, row.right) for row in caught.value.table] == [("#0 #1 #3", "#0 #3")] * 2
+    with pytest.raises(Violation, match="append 7: this last operation raises ValueError: full"):
+        judged(case := kv_cache._case(CACHE, [["append", 0, 7]]), outcome("kv_cache", Short, case), lambda *_: ())
+
+
+def test_what_is_drawn_is_lawful_and_holds_at_most_the_capacity() -> None:
+    seen = set()
+
+    @settings(max_examples=60, database=None, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(kv_cache.drawn(("append", "append", "rollback", "select", "reset", "read"), caches=2)(CACHE))
+    def check(case: dict) -> None:
+        CONTRACTS["kv_cache"].check(case)
+        assert all(told[0] != "raised" for told in outcome("kv_cache", Listed, case))
+        right = kv_cache.held(case)
+        judged(case, outcome("kv_cache", Listed, case), lambda place, told: kv_cache._foreign(case, right[place], kv_cache.Read(*told)))
+        seen.update(operation[0] for operation in operations(case))
+
+    check()
+    assert seen == {"append", "rollback", "select", "reset", "read"}
+
+
+class Text:
+    """A state that is the text itself."""
+
+    def __init__(self) -> None:
+        self.text = []
+
+    def advance(self, tokens: list) -> None:
+        self.text += tokens
+
+    def rollback(self, to_length: int) -> None:
+        del self.text[to_length:]
+
+    def state(self) -> list:
+        return self.text
+
+
+def test_a_replay_reads_the_committed_tokens_alone() -> None:
+    case = recurrent_state._case(STATE, [["advance", 0, 2], ["advance", 1, 1], ["rollback", 0, 1], ["advance", 0, 1]], [3, 1, 0, 2])
+    assert outcome("recurrent_state", Text, case)[-2:] == (((3, 2), (3, 2)), ((0,), (0,)))
+
+
+def test_rollbacks_that_are_drawn_reach_into_the_last_block_alone() -> None:
+    @settings(max_examples=60, database=None, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @given(recurrent_state.drawn(STATE, objects=2))
+    def check(case: dict) -> None:
+        CONTRACTS["recurrent_state"].check(case)
+        lengths, block = {}, {}
+        for name, which, *rest in operations(case):
+            if name == "advance":
+                lengths[which], block[which] = lengths.get(which, 0) + rest[0], rest[0]
+            elif name == "rollback":
+                assert lengths[which] - block.pop(which) <= rest[0] <= lengths[which]
+                lengths[which] = rest[0]
+        assert all(state == replay for state, replay in (told for told in outcome("recurrent_state", Text, case) if told != ("done",)))
+
+    check()
