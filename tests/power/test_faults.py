@@ -13,8 +13,7 @@ from specverify.subjects.declare import DECLARED
 
 QUICK = {
     "pieces": (
-        "floor-in-residual", "residual-lifted", "guard-that-is-none", "acceptance-floor", "counts-every-acceptance", "filters-in-another-order", "top-p-forgotten-with-top-k",
-        "fraction-rounded-down", "reseeded-every-call", "pad-one-short", "seed-ignored", "last-window-missing",
+        "floor-in-residual", "acceptance-floor", "filters-in-another-order", "top-p-forgotten-with-top-k", "reseeded-every-call", "last-window-missing",
     ),
     "steps": ("reused-uniform", "reseeds-itself", "mismatch-drawn-again", "greedy-row-late"),
     "retrievers": ("documents-joined", "longest-paths-dropped", "guess-where-nothing-is-found", "ids-in-16-bits", "first-hits-of-the-sorted"),

@@ -161,7 +161,9 @@ def test_a_run_key_changes_the_cases_and_repeats(audit: Callable, project: Calla
 def test_an_interrupted_run_leaves_a_valid_marked_report(project: Callable, tmp_path: Path) -> None:
     folder = project("import time\nimport specverify as sv\nsv.subject('pad_path')(lambda path, length, pad: time.sleep(300))")
     command = [sys.executable, "-m", "specverify", "audit", str(folder), "--call-seconds", "600", "--out", str(tmp_path / "reports")]
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it, and so would what it starts
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    signal.signal(signal.SIGINT, heard)
     for _ in range(600):
         if list((tmp_path / "reports").glob("*/pytest.log")):
             break
