@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import torch
@@ -33,6 +34,11 @@ def read(cache: Any, ids: Tensor, mask: Tensor | None, position: Tensor | None, 
         [prefix([entry for entry, seen in zip(zip(at, row, strict=True), query, strict=False) if seen]) for query in queries]
         for row, at, queries in zip(tokens, places, visible, strict=True)
     ]
+
+
+def as_told(output: type, cache: Any) -> dict[str, Any]:
+    """The cache by the name that it has in an output of the library, which changed between versions."""
+    return {"past_key_values" if "past_key_values" in {told.name for told in fields(output)} else "cache": cache}
 
 
 def _kept(cache: Any, ids: Tensor, positions: Tensor, place: Tensor) -> tuple[list[list[int]], list[list[int]]]:

@@ -6,7 +6,6 @@ or a wrong mask gives it another row.
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import torch
@@ -15,11 +14,8 @@ from transformers import DynamicCache, GenerationMixin, PretrainedConfig, PreTra
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from specverify.contracts.table_models import Table
-from specverify.models.cached import read
+from specverify.models.cached import as_told, read
 from specverify.models.seen import logits
-
-CACHE = "past_key_values" if "past_key_values" in {told.name for told in fields(CausalLMOutputWithPast)} else "cache"
-"""What the library calls the cache of an output, which changed between versions."""
 
 
 class TableConfig(PretrainedConfig):  # type: ignore[misc]  # the library may be absent
@@ -74,4 +70,4 @@ class TableForCausalLM(PreTrainedModel, GenerationMixin):  # type: ignore[misc] 
         seen = read(cache, input_ids, attention_mask, position_ids, cache_position)
         keep = slice(-logits_to_keep, None) if isinstance(logits_to_keep, int) else logits_to_keep
         rows = torch.tensor([[logits(self.table, one) for one in row] for row in seen], dtype=self.scale.dtype, device=self.scale.device)
-        return CausalLMOutputWithPast(logits=rows[:, keep], **{CACHE: cache})
+        return CausalLMOutputWithPast(logits=rows[:, keep], **as_told(CausalLMOutputWithPast, cache))

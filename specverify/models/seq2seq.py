@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import torch
@@ -11,11 +10,8 @@ from transformers import DynamicCache, EncoderDecoderCache, GenerationMixin, Pre
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 
 from specverify.contracts.table_models import Table
-from specverify.models.cached import read
+from specverify.models.cached import as_told, read
 from specverify.models.seen import logits
-
-CACHE = "past_key_values" if "past_key_values" in {told.name for told in fields(Seq2SeqLMOutput)} else "cache"
-"""What the library calls the cache of an output, which changed between versions."""
 
 
 class TableSeq2SeqConfig(PretrainedConfig):  # type: ignore[misc]  # the library may be absent
@@ -89,7 +85,7 @@ class TableForSeq2SeqLM(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
         seen = read(getattr(cache, "self_attention_cache", cache), decoder_input_ids, decoder_attention_mask, decoder_position_ids, cache_position)
         told = [[logits(self.table, (*text, *one)) for one in row] for text, row in zip(heard, seen, strict=True)]
         rows = torch.tensor(told, dtype=self.scale.dtype, device=self.scale.device)
-        return Seq2SeqLMOutput(logits=rows, encoder_last_hidden_state=states, **{CACHE: cache})
+        return Seq2SeqLMOutput(logits=rows, encoder_last_hidden_state=states, **as_told(Seq2SeqLMOutput, cache))
 
 
 def _heard(states: Tensor, mask: Tensor | None) -> list[list[int]]:
