@@ -1,7 +1,8 @@
 """`python -m benchmarks.discover`: how well `specverify discover` finds what `discover_labels.tsv` says, package by package.
 
 Recall is the share of the labelled symbols that are shown with a contract that the label allows; precision the share of the shown (symbol, contract) pairs that a label
-allows. `--packages FOLDER` holds the environments luc, eco, tf and fls; `--misses` lists what is missing and what is false; flashspec is read with `--held-out` alone.
+allows. `--packages FOLDER` holds the environments luc, eco, tf, fls and held; `--misses` lists what is missing and what is false; what is held out is read with `--held-out`
+alone.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from specverify.discover.symbols import Symbol
 
 HERE = Path(__file__).parent
 STANDINS = HERE.parent / "tests" / "discover" / "standins"
-HELD_OUT = "flashspec 0.3.1"
+HELD_OUT = ("sequential-speculative-decoding 0.1.1", "mini-infer 0.2.5", "rotalabs-accel 1.1.1")
 INSTALLED = {
     "speculative-decoding 0.2.0": ("luc", "speculative_decoding"), "economize 0.3.2": ("eco", "economize"),
-    "transformers 5.24.0": ("tf", "transformers"), HELD_OUT: ("fls", "flashspec"),
+    "transformers 5.24.0": ("tf", "transformers"), "flashspec 0.3.1": ("fls", "flashspec"),
+    **dict(zip(HELD_OUT, (("held", "seqspecdecod"), ("held", "mini_infer"), ("held", "rotalabs_accel")), strict=True)),
 }  # fmt: skip
 SCOPE = {"transformers 5.24.0": ("generation/", *(f"models/{name}/modeling_{name}.py" for name in ("llama", "gpt_neox", "gptj", "cohere")))}
 """The files of a package that are labelled, by the beginnings of their paths; all of the others."""
@@ -100,7 +102,7 @@ def roots(packages: Path, *, held_out: bool) -> Iterator[tuple[str, Path]]:
     """Package to its folder, those that are there."""
     for name, (environment, module) in INSTALLED.items():
         for folder in packages.glob(f"{environment}/lib/python3*/site-packages/{module}"):
-            if (name == HELD_OUT) == held_out:
+            if (name in HELD_OUT) == held_out:
                 yield name, folder
     if not held_out:
         yield from ((name, STANDINS / folder) for name, folder in BROUGHT.items())
