@@ -260,6 +260,27 @@ class CacheOfOneText:
         return [] if self.layer.keys is None else self.layer.keys[0, 0], [] if self.layer.values is None else self.layer.values[0, 0]
 
 
+@sv.subject("session", models="module")
+class DraftsOfOneText:
+    """The draft model's proposals for one text."""
+
+    def __init__(self, model):
+        self.drafter, self.generator = ModelDrafter(ModuleModel(model, model.vocab_size)), torch.Generator()
+
+    def begin(self, prompt):
+        self.text, self.proposals = prompt.tolist(), self.drafter.start(1, torch.device("cpu"))
+
+    def draft(self, gamma):
+        self.drafts = self.proposals.draft([self.text], [gamma], self.generator)
+        return self.drafts.tokens, self.drafts.q
+
+    def accept(self, n, token):
+        self.text += [*self.drafts.tokens[0, :n].tolist(), token]
+
+    def state(self):
+        return self.text
+
+
 def parents_of(first, sibling, size):
     """The node above each, from lists of slots that end with NONE; slot k + 1 is node k."""
     above = [NONE] * size

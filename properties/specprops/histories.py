@@ -44,13 +44,13 @@ def shown(of: Sequence[Operation]) -> str:
     return ", ".join(" ".join([*([f"#{one[1]}"] if len(objects) > 1 else []), one[0], *map(str, one[2:])]) for one in of)
 
 
-def judged(case: Case, outcome: Outcome, wrong: Callable[[int, Outcome], Sequence[Row]]) -> None:
-    """Refuse the first operation that raises, or that `wrong` has rows of a table to show of: a function of the operation's place and of what it read."""
+def judged(case: Case, outcome: Outcome, wrong: Callable[[int, Outcome], Sequence[Row]], reading: Sequence[str] = ("read",)) -> None:
+    """Refuse the first operation that raises, or that `wrong` has rows of a table to show of: a function of the place of one of the `reading` operations and of what it gave."""
     given = operations(case)
     for place, (operation, told) in enumerate(zip(given, outcome, strict=True)):
         if told[0] == "raised":
             raise Violation(f"{shown(given[: place + 1])}: this last operation raises {sentence(told)}.", kind=f"raises {told[1]}")
-        rows = tuple(wrong(place, told)) if operation[0] == "read" else ()
+        rows = tuple(wrong(place, told)) if operation[0] in reading else ()
         if rows:
             raise Violation(f"After {shown(given[:place])}, what is read is not what must be there.", rows, kind=f"after {_last(given[:place])}")
 

@@ -20,6 +20,10 @@ from specverify.law import Law, Outcome
 if TYPE_CHECKING:
     from specverify.subjects.subject import Description
 
+FAINTEST = 2.0**-30
+"""Of what a child is drawn from without replacement. What is left of the drafter's row behind the first child may be all that is faint in it: a child is then sure to have a subnormal probability, on
+which a comparison of products rounds its coin away, lawfully."""
+
 
 class Shape(NamedTuple):
     """Nodes, their tokens where they are no random choice, and whole weights of the target and of the drafter by prefix, repeated as often as they are needed."""
@@ -89,7 +93,9 @@ def shapes(draw: st.DrawFn, v: int, dtype: str, siblings: str) -> Shape:
         taken = {tokens[other] for other in range(node) if parents[other] == parent}
         tokens.append(draw(st.sampled_from([token for token in range(v) if token not in taken] or [0])))
     least = max(map(parents.count, parents)) if siblings == "without-replacement" else 1
-    drafter = tuple(q if sum(x > 0 for x in q) >= least else tuple(x + 1 for x in q) for _, q in pairs)
+    drafter = tuple(q if sum(x >= FAINTEST for x in q) >= least else tuple(x + 1 for x in q) for _, q in pairs)
+    if siblings == "without-replacement":
+        drafter = tuple(tuple(x if x >= FAINTEST else 0.0 for x in q) for q in drafter)
     return Shape(parents, tuple(tokens), tuple(p for p, _ in pairs), drafter)
 
 

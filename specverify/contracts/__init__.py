@@ -24,6 +24,7 @@ from specverify.contracts import (
     rotate_half,
     sample,
     seeding,
+    session,
     tree_buffers,
     verify_batch,
     verify_chain,
@@ -45,7 +46,7 @@ from specverify.errors import SpecverifyError, unknown
 
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
-    rotate_half, rotary, repeat_kv, kv_cache, recurrent_state,
+    rotate_half, rotary, repeat_kv, kv_cache, recurrent_state, session,
     verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, verify_packed, draft_and_verify, generate, retriever, tree_buffers,
     verify_tree_greedy, verify_tree, verify_tree_lcrs, build_tree,
     processed_rows, vocab_map, grammar_mask, logprobs,

@@ -33,7 +33,6 @@ PLANNED: dict[str, Signature] = {
     for one in (
         _of("D", "prefill", "PRE", "model tokens chunks", "logits (T, V)"),
         _of("F", "drafter", "DRF", "context", "tokens, q or none"),
-        _of("F", "session", "SES", "", "an object with begin, draft, accept, state"),
     )
 }
 """By name. Declaring one is refused with the sentence that it is not in this version."""

@@ -33,5 +33,12 @@ TABLE = (
     Fault("state-of-the-block-where-none-is-accepted", "RECURRENT", "recurrent_state", ("B116",), "Takes the state behind the last draft where no token is accepted.", ("REC-003",)),
     Fault("a-lone-token-leaves-the-slots", "RECURRENT", "recurrent_state", ("B116", "B118"), "Does not renew the saved states when it reads one token.", ("REC-003",)),
     Fault("slots-of-all-requests", "RECURRENT", "recurrent_state", ("B113",), "Saves the states of all objects in the same slots.", ("REC-004",)),
+    Fault("token-behind-the-drafts-not-read", "DRAFT-STATE", "session", ("faults, DRAFT-STATE",), "Goes on without having read the token behind the accepted drafts.", ("SES-004",)),
+    Fault("rejected-drafts-committed", "DRAFT-STATE", "session", ("faults, DRAFT-STATE",), "Commits all its drafts, whatever was accepted.", ("SES-003",)),
+    Fault("rejected-drafts-stay-read", "DRAFT-STATE", "session", ("B121",), "Keeps the first rejected draft in what its model has read.", ("SES-004",)),
+    Fault("accepted-drafts-from-the-end", "DRAFT-STATE", "session", ("faults, DRAFT-STATE",), "Counts the accepted drafts from the end, so that none are all.", ("SES-003",)),
+    Fault("last-draft-unread-where-all-are-accepted", "DRAFT-STATE", "session", ("B121", "B124"), "Never reads its last draft, which is not missed unless all are accepted.", ("SES-004",)),
+    Fault("text-before-kept-at-a-new-beginning", "DRAFT-STATE", "session", ("B122",), "Reads a new prompt behind the text before.", ("SES-005",)),
+    Fault("one-context-for-all-sessions", "DRAFT-STATE", "session", ("B125",), "Has one context for all sessions.", ("SES-006",)),
 )
 # fmt: on

@@ -36,6 +36,7 @@ ELSEWHERE = (
     "grammar_mask",
     "kv_cache",
     "recurrent_state",
+    "session",
 )
 """Contracts whose ranges, arguments or state are objects of Python."""
 PAGE = "docs/protocol.md says what a program is asked and answers."

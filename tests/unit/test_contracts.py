@@ -20,6 +20,7 @@ LOGPROBS = dict(CONTRACTS["logprobs"].smoke)
 
 ROTARY = CONTRACTS["rotary"].smoke
 CACHE = CONTRACTS["kv_cache"].smoke
+SESSION = CONTRACTS["session"].smoke
 BAD_CASES = [
     ("positive_part", {"x": [1.0]}, "floating-point array"),
     ("positive_part", {"y": ROW}, "it takes x"),
@@ -61,6 +62,11 @@ BAD_CASES += [
     ("kv_cache", {**CACHE, "v": ROW}, "of one shape"),
     ("recurrent_state", {"tokens": ROW, "operations": []}, "tokens must be ids"),
     ("recurrent_state", {"tokens": array("int64", (1,), (0,)), "operations": [["advance", 0, 2]]}, "hold all that are read"),
+    ("session", {**SESSION, "model": ROW}, "must have shape .n, V."),
+    ("session", {**SESSION, "prompts": [[2]]}, "ids of the vocabulary"),
+    ("session", {**SESSION, "operations": [["begin", 0, 1]]}, "names a prompt of the case"),
+    ("session", {**SESSION, "operations": [["draft", 0, 1]]}, "begins first"),
+    ("session", {**SESSION, "operations": [["begin", 0, 0], ["draft", 0, 1], ["draft", 0, 1]]}, "in turns"),
     ("repeat_kv", {"kv": array("float32", (1, 1, 1, 1), (1,)), "n": 0}, "at least 1"),
     ("seeding", {"seed": -1, "draw": ["torch"]}, "from 0 to 4294967295"),
     ("seeding", {"seed": 2**32, "draw": ["torch"]}, "from 0 to 4294967295"),
@@ -217,6 +223,10 @@ BAD_RESULTS = [
     ("grammar_mask", None, "no list of rows but NoneType"),
     ("recurrent_state", [["done"], ["read", Opaque("<State>"), 1]], "no array, number or list of them but State"),
     ("recurrent_state", [["done"], ["read", [ROW, 1], [ROW, 1]]], None),
+    ("session", [["done"], ["read", [1], [0], ["read", [1]], ["raised", "ValueError", "", "x.py:1"]], ["done"], ["read", [0, 1, 1], [0, 1, 1]]], None),
+    ("session", [["done"], ["read", [1, 1], [0]], ["done"], ["done"]], "2 tokens, and 1 were asked for"),
+    ("session", [["done"], ["read", [2], [0]], ["done"], ["done"]], "token 2, which is outside 0 … 1"),
+    ("session", [["done"], ["read", None, [0]], ["done"], ["done"]], "draft.. gave NoneType, not token ids"),
     ("kv_cache", [["done"], ["read", 1.5, [], []]], "length.. gave float"),
     ("kv_cache", [["done"], ["read", 1, None, None]], "rows.. gave NoneType"),
     ("kv_cache", [["done"], ["read", 1, [[[1, 2]], [[1]]], []]], "keys of rows.. are list, not of shape .length, 1."),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from specprops import kv_cache, recurrent_state
+from specprops import kv_cache, recurrent_state, session
 from specprops.histories import judged, operations
 from specprops.violation import Violation
 from specverify.contracts import CONTRACTS, Case
@@ -152,3 +152,47 @@ def test_rollbacks_that_are_drawn_reach_into_the_last_block_alone() -> None:
         assert all(state == replay for state, replay in (told for told in outcome("recurrent_state", Text, case) if told != ("done",)))
 
     check()
+
+
+class Head:
+    """A session with a head of its own, which drafts how many ids it has read; told of a next token, it reads `reads` of it."""
+
+    reads = 1
+
+    def __init__(self, _model: object) -> None:
+        self.text, self.read, self.drafts = [], 0, []
+
+    def begin(self, prompt: list) -> None:
+        self.text, self.read = list(prompt), len(prompt)
+
+    def draft(self, gamma: int) -> list:
+        self.drafts = [(self.read + i) % session.WIDTH for i in range(gamma)]
+        return self.drafts
+
+    def accept(self, n: int, token: int) -> None:
+        self.text += [*self.drafts[:n], token]
+        self.read += n + self.reads
+
+    def state(self) -> list:
+        return self.text
+
+
+class Forgetful(Head):
+    reads = 0
+
+
+OWN = Description("x", "session", "lossless", dtypes=("float32",), conventions={"model": "own"})
+
+
+def test_a_session_is_told_another_token_than_the_one_that_it_rejects() -> None:
+    case = session._case(OWN, [["begin", 0, 0], ["draft", 0, 2], ["accept", 0, 0, 2], ["draft", 0, 1], ["accept", 0, 9, 2]])
+    told = outcome("session", Head, case)
+    assert told[1] == ((2, 3), (2, 0), (2, 3), (2, 3))
+    assert told[-1] == ((2, 0, 3, 3, 2),) * 2
+
+
+def test_a_head_that_leaves_a_token_unread_drafts_otherwise_than_a_new_session() -> None:
+    case = session._case(OWN, [["begin", 0, 0], *session.rounds([(2, 1, 1), (2, 0, 1)])])
+    session.as_anew(case, outcome("session", Head, case))
+    with pytest.raises(Violation, match="After begin 0, draft 2, accept 1 1, read, it drafts otherwise"):
+        session.as_anew(case, outcome("session", Forgetful, case))

@@ -3,6 +3,7 @@
 Written from the mathematics alone (2104.09864, shared/spec/contracts.md). The first line of each says what is unusual and why it is lawful.
 """
 
+import random
 from collections import deque
 
 import numpy as np
@@ -343,3 +344,154 @@ class rec_in_place:
 
     def state(self):
         return [self.window, self.total]
+
+
+# Sessions of drafters --------------------------------------------------------------------------------------------------------
+
+
+@sv.subject("session", arrays="numpy")
+class ses_reads_anew:
+    """Keeps the text alone, reads all of it for each draft, and accepts by cutting what it has drafted."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def begin(self, prompt):
+        self.text = prompt.tolist()
+
+    def draft(self, gamma):
+        self.drafted = list(self.text)
+        while len(self.drafted) < len(self.text) + gamma:
+            self.drafted.append(int(np.argmax(self.model(self.drafted))))
+        return np.array(self.drafted[len(self.text) :])
+
+    def accept(self, n, token):
+        self.text = [*self.drafted[: len(self.text) + n], token]
+
+    def state(self):
+        return np.array(self.text)
+
+
+@sv.subject("session", models="module")
+class ses_draws_and_tells_q:
+    """Draws its drafts, gives them as a batch of one beside the rows of q, one fewer after a rejection, and keeps them in the text until it hears of them."""
+
+    def __init__(self, model):
+        self.model, self.rejected = model, False
+
+    def begin(self, prompt):
+        self.ids, self.length = prompt[None], len(prompt)
+
+    def draft(self, gamma):
+        rows = []
+        for _ in range(max(1, gamma - self.rejected)):
+            rows.append(self.model(self.ids)[0, -1].softmax(-1))
+            self.ids = torch.cat([self.ids, torch.multinomial(rows[-1], 1)[None]], 1)
+        return self.ids[:, self.length :], torch.stack(rows)
+
+    def accept(self, n, token):
+        self.rejected = self.ids.shape[1] > self.length + n
+        self.ids = torch.cat([self.ids[:, : self.length + n], torch.tensor([[token]])], 1)
+        self.length += n + 1
+
+    def state(self):
+        return self.ids[0]
+
+
+@sv.subject("session", arrays="list")
+class ses_remembers_rows:
+    """Keeps every row that it has ever asked for, by its prefix, over beginnings too, and stops drafting at token 3."""
+
+    def __init__(self, model):
+        self.model, self.known = model, {}
+
+    def begin(self, prompt):
+        self.text = tuple(prompt)
+
+    def draft(self, gamma):
+        self.ahead = ()
+        while len(self.ahead) < gamma and 3 not in self.ahead:
+            prefix = self.text + self.ahead
+            row = self.known.setdefault(prefix, self.model(prefix))
+            self.ahead += (row.index(max(row)),)
+        return self.ahead
+
+    def accept(self, n, token):
+        self.text += (*self.ahead[:n], token)
+
+    def state(self):
+        return self.text
+
+
+@sv.subject("session", conventions={"model": "own"})
+class ses_recurrent_head:
+    """A head of its own over a recurrent state, with the states of its drafts kept, so that an acceptance goes back to one of them."""
+
+    def __init__(self, model):
+        generator = torch.Generator().manual_seed(5)
+        self.embed, self.out = torch.randn(64, 8, generator=generator, dtype=torch.float64), torch.randn(8, 4, generator=generator, dtype=torch.float64)
+
+    def read(self, h, token):
+        return torch.tanh(h.roll(1) * 0.9 + self.embed[token])
+
+    def begin(self, prompt):
+        self.text, self.states = prompt.tolist(), [torch.zeros(8, dtype=torch.float64)]
+        for token in self.text:
+            self.states = [self.read(self.states[-1], token)]
+
+    def draft(self, gamma):
+        self.drafts = []
+        for _ in range(gamma):
+            self.drafts.append(int((self.states[-1] @ self.out).argmax()))
+            self.states.append(self.read(self.states[-1], self.drafts[-1]))
+        return torch.tensor(self.drafts)
+
+    def accept(self, n, token):
+        self.text += [*self.drafts[:n], token]
+        self.states = [self.read(self.states[n], token)]
+
+    def state(self):
+        return self.text
+
+
+@sv.subject("session", arrays="list", conventions={"model": "own"})
+class ses_looks_up:
+    """No model: what followed the last token before, in the text itself; nothing where it is new."""
+
+    def __init__(self, model):
+        pass
+
+    def begin(self, prompt):
+        self.text = prompt
+
+    def draft(self, gamma):
+        at = [i for i, token in enumerate(self.text[:-1]) if token == self.text[-1]]
+        self.found = self.text[at[-1] + 1 :][:gamma] if at else []
+        return self.found
+
+    def accept(self, n, token):
+        self.text = [*self.text, *self.found[:n], token]
+
+    def state(self):
+        return self.text
+
+
+@sv.subject("session", arrays="list", conventions={"model": "own"})
+class ses_guesses:
+    """Draws what it drafts at random, whatever the text."""
+
+    def __init__(self, model):
+        pass
+
+    def begin(self, prompt):
+        self.text = list(prompt)
+
+    def draft(self, gamma):
+        self.drafts = [random.randrange(4) for _ in range(gamma)]
+        return self.drafts
+
+    def accept(self, n, token):
+        self.text += [*self.drafts[:n], token]
+
+    def state(self):
+        return self.text
