@@ -14,7 +14,7 @@ CALLS = {
     "masked_fill": "mask", "masked_fill_": "mask", "scatter": "scatter", "scatter_": "scatter", "ceil": "ceil",
     "manual_seed": "seeds", "manual_seed_all": "seeds", "seed": "seeds", "seed_all": "seeds",
     "expand": "repeat", "repeat_interleave": "repeat", "repeat": "repeat", "tile": "repeat",
-    "relu": "positive part", "minimum": "minimum",
+    "relu": "positive part", "minimum": "minimum", "sum": "sum",
 }  # fmt: skip
 """Name of what is called to the word for it."""
 JOINS = ("cat", "concat", "concatenate", "stack", "hstack")

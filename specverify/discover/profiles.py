@@ -53,16 +53,16 @@ PIECES = {
     ),
     "ratio": Profile(r"(safe|stable|protected)_?div(ide)?|div_no_nan|guarded_div\w*|safe_ratio", r"(safe|guard)\w*", ("numerator", "denominator"), (), ("division",), (r"divi(de|sion)",)),
     "accept_probability": Profile(
-        r"accept(ance)?_(prob(ability|s)?|ratio|rate|threshold)|accepts?|acceptance_(test|criterion)|is_accepted",
-        r"accept", ("p row", "q row"), ("draft",), ("minimum", "division", "gather"), (r"accept", r"min\(1|p\s*/\s*q|p\(x\)|criterion"),
-        never=r".*(tracker|sum|mean).*", without="multinomial",
+        r"accept(ance)?_(prob(ability|abilities|s)?|ratios?|rate|threshold|token)|accepts?|acceptance_(test|criterion)|(is|should)_accept(ed)?",
+        r"accept", ("p row", "q row"), ("draft", "uniforms"), ("minimum", "division", "gather"), (r"accept", r"min\(1|p\s*/\s*q|p\(x\)|criterion"),
+        never=r".*(tracker|sum|mean).*", without="multinomial|sum",
     ),
     "first_rejection": Profile(
-        r"(find_|compute_|get_)*first_(true|false|reject\w*|mismatch|zero)(_ind(ex|ices))?|(num_|count_|n_)?accepted_(prefix|len(gth)?s?|count)|(count_)?leading_(true|ones)|accept_len(gth)?|num_accepted",
+        r"(find_|compute_|get_)*first_(true|false|reject\w*|mismatch|zero)(_ind(ex|ices))?|(num_|count_|n_)?accepted_(prefix|len(gth)?s?|count)|(count_)?leading_(true|ones)|accept_len(gth)?|(n|num|count)_accept(ed)?(_tokens|_drafts?)?|longest_(accepted|match\w*|common)_prefix\w*|match(ed|ing)?_(prefix_)?len(gth)?",
         r"first|leading|accepted", ("decisions",), (), ("cumprod", "cumsum", "argmax"), (r"first|leading", r"reject|accept|true|kept"), never=r"gather\w*",
     ),
     "sample": Profile(
-        r"(gumbel|multinomial|categorical|token)_sample|sample_(next_)?(token|from_\w+|ids?|logits|probs)|draw_token|(\w+_)?sampler|sample_token_id|\w*sampler",
+        r"(gumbel|multinomial|categorical|token)_sample|(sample|pick|select|choose|draw)_(next_)?(token|from_\w+|ids?|logits|probs|row|one|multinomial|categorical)|(\w+_)?sampler|sample_token_id|\w*sampler",
         r"sample|draw|pick|select_many|choose", ("probs",), ("temperature",), ("multinomial", "race", "uniform", "argmax"), (r"sampl|draw",),
         never=r".*(observer|distributions?|search|greedy|watermark|typical|residual)\w*|.*_(draft|logprobs)|scores_\w+", without=rf"{MODELS}|draft_\w+|loop|quantile",
     ),
@@ -84,16 +84,16 @@ PIECES = {
 
 ROWS = {
     "warp": Profile(
-        r"(norm|warp|process)_logits|(logits?|scores?)_to_probs?|get_(next_)?(token_)?(probs|distribution)|apply_temperature|distributions?|\w*temperature(logits)?warper",
+        r"(norm|warp|process)_logits|(adjust|scale)_logits|(logits?|scores?)_to_(probs?|probabilit\w+|dist\w*)|softmax_(with_)?temp(erature)?|temperature_softmax|compute_(target_)?probs|apply_sampling(_params)?|get_(next_)?(token_)?(probs|distribution)|apply_temperature|distributions?|\w*temperature(logits)?warper",
         r"(^|_|\.)warp|temperature|probs|distribution", ("logits",), ("temperature", "top_k", "top_p"), ("softmax", "division"), (r"temperature", r"probabilit|distribution|softmax"),
         never=r".*(draft|verify|sampler|processorlist|guidance|watermark|embedding|attention)\w*", without=rf"{MODELS}|multinomial|loop|targets?|log_softmax|draft\w*",
     ),
     "filter_logits": Profile(
         r"(apply_)?top_?[pk](_?(top_?)?[pk])?(_(filter(ing|ed)?|logits|mask|warper?|sampling))*|nucleus(_filter(ing)?)?|filter_logits|\w*top[kp](logits)?warper",
         r"top_?[kp]|filter|nucleus", ("logits",), ("top_k", "top_p"), ("sort", "topk", "cumsum", "-inf", "mask"), (r"\btop-?_?\s?[kp]|nucleus", r"-inf|filter|mask|restrict"),
-        never=r".*(sampler|draft|verify|embedding|attention|min_?p|typical|epsilon|eta|toph|processor|guidance)\w*", without=rf"{MODELS}|multinomial|loop|thres|temperature|draft\w*",
+        never=r"\w*sampler\.(?!\w*(top|filter|nucleus))\w+|.*(sampler|draft|verify|embedding|attention|min_?p|typical|epsilon|eta|toph|processor|guidance)\w*", without=rf"{MODELS}|multinomial|loop|thres|temperature|draft\w*",
     ),
-    "keep_fraction": Profile(r"top_?k|keep_fraction|keep_top\w*", r"top|keep", ("logits", "thres"), (), ("topk", "ceil", "-inf", "scatter"), (r"fraction|share|largest",)),
+    "keep_fraction": Profile(r"top_?k|keep_fraction|keep_top\w*", r"top|keep", ("logits", "thres"), (), ("topk", "ceil", "-inf", "scatter"), (r"fraction|share|largest",), without=r"valid|\w*mask"),
     "processed_rows": Profile(
         r"apply_\w*penalt(y|ies)|\w*penalt(y|ies)(logitsprocessor)?|penali[sz]e\w*|logitsprocessorlist|apply_logits?_processors?|no_?repeat_?n_?gram\w*|\w*(minlength|mintokens|minnewtokens\w*|sequencebias|repetitionpenalty|norepeatngram)logitsprocessor",
         r"processor|processed|penalt", ("logits", "history"), (), ("gather", "scatter", "-inf"), (r"penalt|repeat|processor", r"logits?|scores"),
@@ -102,7 +102,7 @@ ROWS = {
     "grammar_mask": Profile(
         r"(fill|apply)_(next_)?(token_)?bitmask\w*|grammar_(bit)?mask|traverse_draft_tree|allowed_tokens_mask", r"grammar|bitmask", ("grammar",), ("tree",), ("-inf", "mask"), (r"grammar|bitmask",),
     ),
-    "rotate_half": Profile(r"rotate_(half|every_two)\w*|half_rotate", r"rotate", ("x",), (), ("joined with a negative",), (r"rotat|half",), forms=FUNCTION),
-    "rotary": Profile(r"apply_rot(ary|e)?\w*|apply_rope\w*|rotary_apply", r"rotary|rope", ("x", "cos"), (), (), (r"rotary|rope|rotat",), forms=FUNCTION),
+    "rotate_half": Profile(r"rotated?_(half|every_two|pairs|neox)\w*|half_rotate", r"rotate", ("x",), (), ("joined with a negative",), (r"rotat|half",), without=r"pos(ition)?s?\w*|rotary\w*|rope\w*|cos|sin|base|theta|freqs?\w*|angles?", forms=FUNCTION),
+    "rotary": Profile(r"apply_(\w+_)?(rot(ary|e)?|rope)\w*|(rotary|rope)_(apply|embed\w*|forward)", r"rotary|rope", ("x", "cos"), (), (), (r"rotary|rope|rotat",), forms=FUNCTION),
     "repeat_kv": Profile(r"repeat_kv|expand_kv|repeat_(key|value)s?_?\w*", r"repeat", ("kv", "repeats"), (), ("repeat",), (r"repeat|heads",), forms=FUNCTION),
 }  # fmt: skip

@@ -94,7 +94,7 @@ def points(symbol: Symbol, profile: Profile) -> tuple[float, list[str]]:
     if symbol.form not in profile.forms or _ruled_out(symbol, profile) or not _has_methods(symbol, profile):
         return 0.0, []
     played = fill(symbol.names, (*profile.needed, *profile.roles))
-    if not set(profile.needed) <= set(played) and symbol.form != "class" and not _excused(symbol, profile):
+    if not set(profile.needed) <= set(played) and symbol.form != "class" and not _excused(symbol, profile, played):
         return 0.0, []
     excused = set(profile.needed) - set(played) and symbol.form != "class"
     parts = [
@@ -107,9 +107,9 @@ def points(symbol: Symbol, profile: Profile) -> tuple[float, list[str]]:
     return sum(score for score, _ in parts), [reason for score, reason in parts if score]
 
 
-def _excused(symbol: Symbol, profile: Profile) -> bool:
-    """A telling name that takes one object for everything, as `verify_chain(gen, current)` does."""
-    return len(symbol.names) <= len(profile.needed) > 1 and _named(symbol, profile)
+def _excused(symbol: Symbol, profile: Profile, played: dict[str, str]) -> bool:
+    """A telling name that takes one object for everything, as `verify_chain(gen, current)` does; what takes some of it as it is lacks the rest."""
+    return len(symbol.names) <= len(profile.needed) > 1 and _named(symbol, profile) and not set(profile.needed) & set(played)
 
 
 def _ruled_out(symbol: Symbol, profile: Profile) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from specverify.discover.operators import operators
@@ -42,8 +42,9 @@ class Symbol:
         making: how many of them belong to the making of an instance.
         doc: docstring, "" if none; of a method without one, nothing of its class.
         operators: words of `operators` for its body.
-        methods: names of a class's methods.
+        methods: names of a class's methods, those of its bases in the checkout too.
         bound: whether a method needs an instance (no staticmethod and no classmethod).
+        bases: last parts of the names of a class's bases.
     """
 
     file: str
@@ -56,6 +57,7 @@ class Symbol:
     methods: tuple[str, ...] = ()
     making: int = 0
     bound: bool = False
+    bases: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,7 +81,20 @@ def symbols(root: Path, below: tuple[str, ...] = ("",)) -> list[Symbol]:
         raise SpecverifyError(f"{root} holds no Python file.", hint="Give a checkout, or a file that ends in .py.")
     base = root if root.is_dir() else root.parent
     named = [(path, path.relative_to(base).as_posix()) for path in found]
-    return [symbol for path, file in named if file.startswith(below) for symbol in _of_a_file(path, file)]
+    return _with_inherited([symbol for path, file in named if file.startswith(below) for symbol in _of_a_file(path, file)])
+
+
+def _with_inherited(found: list[Symbol]) -> list[Symbol]:
+    """Classes with the methods of their bases: a cache that only says how it differs is a cache too."""
+    classes = {symbol.name: symbol for symbol in found if symbol.form in ("class", "callable")}
+    return [replace(symbol, methods=tuple(dict.fromkeys(_methods(symbol, classes, (symbol.name,))))) if symbol.bases else symbol for symbol in found]
+
+
+def _methods(symbol: Symbol, classes: Mapping[str, Symbol], seen: tuple[str, ...]) -> Iterator[str]:
+    yield from symbol.methods
+    for base in symbol.bases:
+        if base in classes and base not in seen:
+            yield from _methods(classes[base], classes, (*seen, base))
 
 
 def _files(root: Path) -> Iterator[Path]:
@@ -104,15 +119,26 @@ def _of_a_file(path: Path, file: str) -> Iterator[Symbol]:
 
 
 def _definitions(body: list[ast.stmt], owner: str = "") -> Iterator[tuple[str, Definition, str]]:
-    """Top-level ones and members of classes, those under an `if` or `try` too; dunders and properties are no candidates."""
+    """Top-level ones and members of classes, those under an `if` or `try` too; dunders, properties and what has no code of its own are no candidates."""
     for node in body:
-        if isinstance(node, Definition):
+        if isinstance(node, Definition) and not _is_hollow(node):
             if not _is_dunder(node.name) and not _decorated(node, "property", "cached_property", "setter", "overload"):
                 yield owner + node.name, node, owner
             if isinstance(node, ast.ClassDef):
                 yield from _definitions(node.body, f"{owner}{node.name}.")
         elif isinstance(node, (ast.If, ast.Try)):
             yield from _definitions([*node.body, *node.orelse, *(line for one in getattr(node, "handlers", []) for line in one.body)], owner)
+
+
+def _is_hollow(node: Definition) -> bool:
+    """Whether it only says what others do: a protocol, or an abstract method."""
+    if isinstance(node, ast.ClassDef):
+        return "Protocol" in _bases(node)
+    return _decorated(node, "abstractmethod") or "NotImplementedError" in ast.unparse(node.body[-1])
+
+
+def _bases(node: ast.ClassDef) -> tuple[str, ...]:
+    return tuple(ast.unparse(one).partition("[")[0].rpartition(".")[2] for one in node.bases)
 
 
 def _is_dunder(name: str) -> bool:
@@ -136,9 +162,9 @@ def _class(file: str, name: str, node: ast.ClassDef) -> Symbol:
     making = _parameters(members["__init__"])[1:] if "__init__" in members else ()
     call = next((members[name] for name in CALLS if name in members), None)
     if call is None:
-        return Symbol(file, node.lineno, name, "class", making, ast.get_docstring(node) or "", operators(node), tuple(members), len(making))
+        return Symbol(file, node.lineno, name, "class", making, ast.get_docstring(node) or "", operators(node), tuple(members), len(making), bases=_bases(node))
     doc = "\n".join(filter(None, (ast.get_docstring(node), ast.get_docstring(call))))
-    return Symbol(file, node.lineno, name, "callable", making + _parameters(call)[1:], doc, operators(node), tuple(members), len(making))
+    return Symbol(file, node.lineno, name, "callable", making + _parameters(call)[1:], doc, operators(node), tuple(members), len(making), bases=_bases(node))
 
 
 def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> tuple[Parameter, ...]:
