@@ -32,7 +32,6 @@ PLANNED: dict[str, Signature] = {
     one.name: one
     for one in (
         _of("D", "prefill", "PRE", "model tokens chunks", "logits (T, V)"),
-        _of("F", "drafter", "DRF", "context", "tokens, q or none"),
         _of("F", "session", "SES", "", "an object with begin, draft, accept, state"),
     )
 }
