@@ -10,6 +10,7 @@ import torch
 import specref
 import specverify as sv
 from specref.generation import ModelDrafter, ModuleModel, speculative
+from specref.generation.drafters import ngrams
 from specref.generation.transformers_cache import CachedTexts
 from specref.grammar import Automaton
 from specref.logprobs import likeliest, token_logprobs
@@ -231,6 +232,21 @@ def generate(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, t
         ModuleModel(target, target.vocab_size), drafter, [prompt.tolist()], generator, max_new_tokens=max_new_tokens, gamma=gamma, sampling=sampling, eos=stop
     )
     return written.tokens[0]
+
+
+@sv.subject("drafter", models="module", seed="generator", conventions={"drafting": "rows", "amount": "gamma"})
+def drafter(context, source, gamma, generator):
+    """A draft model that samples."""
+    proposals = ModelDrafter(ModuleModel(source, source.vocab_size)).start(1, context.device)
+    draft = proposals.draft([context.tolist()], [gamma], generator)
+    return draft.tokens[0], draft.q[0]
+
+
+@sv.subject("drafter", name="prompt_lookup", conventions={"source": "context"})
+def prompt_lookup(context, source, gamma):
+    """What followed the context's end before."""
+    draft = ngrams().start(1, context.device).draft([context.tolist()], [gamma], ())
+    return draft.tokens[0, : draft.lengths[0]], None
 
 
 @sv.subject("kv_cache", dtypes=DTYPES, supports=("select",), conventions={"full": "grows"})

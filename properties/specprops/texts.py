@@ -131,6 +131,11 @@ def _long(subject: Description, weights: Line, gamma: int, most: int, drafter: s
     return case(subject, Shape(target, [_turned(line, wrong(row)) for row, line in enumerate(target)], gamma, most))
 
 
+def points() -> list[Line]:
+    """Rows of three tokens that are sure of one, another behind every second row."""
+    return [_turned((1, 0, 0), row // DEPTH) for row in range(TRIPLES)]
+
+
 def _turned(line: Line, by: int) -> Line:
     return tuple(line[(place - by) % len(line)] for place in range(len(line)))
 

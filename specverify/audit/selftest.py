@@ -46,6 +46,7 @@ QUICK_FAULTS = (
     "logprobs-of-the-row-before",
     "rounds-counted-for-tokens",
     "last-draft-unread-where-all-are-accepted",
+    "draft-runs-into-the-next-document",
 )
 """One of each contract but the steps of a chain and of batches, whose audits take as long as all of these."""
 QUICK_NOT_BUGS = ("the-same-for-every-seed", "ties-are-cut", "residual-in-logarithms")

@@ -4,6 +4,7 @@ from specverify.contracts import (
     accept_probability,
     build_tree,
     draft_and_verify,
+    drafter,
     filter_logits,
     first_rejection,
     generate,
@@ -47,7 +48,7 @@ from specverify.errors import SpecverifyError, unknown
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
     rotate_half, rotary, repeat_kv, kv_cache, recurrent_state, session,
-    verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, verify_packed, draft_and_verify, generate, retriever, tree_buffers,
+    verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, verify_packed, draft_and_verify, drafter, generate, retriever, tree_buffers,
     verify_tree_greedy, verify_tree, verify_tree_lcrs, build_tree,
     processed_rows, vocab_map, grammar_mask, logprobs,
 )  # fmt: skip

@@ -28,11 +28,5 @@ def _of(part: str, name: str, prefix: str, parameters: str, returns: str) -> Sig
     return Signature(name, prefix, tuple(parameters.split()), returns, part)
 
 
-PLANNED: dict[str, Signature] = {
-    one.name: one
-    for one in (
-        _of("D", "prefill", "PRE", "model tokens chunks", "logits (T, V)"),
-        _of("F", "drafter", "DRF", "context", "tokens, q or none"),
-    )
-}
+PLANNED: dict[str, Signature] = {one.name: one for one in (_of("D", "prefill", "PRE", "model tokens chunks", "logits (T, V)"),)}
 """By name. Declaring one is refused with the sentence that it is not in this version."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from specverify.errors import unknown
 from specverify.faults import (
     table_of_batches,
+    table_of_drafters,
     table_of_loops,
     table_of_packed,
     table_of_packed_trees,
@@ -26,6 +27,7 @@ TABLES: dict[str, tuple[Fault, ...]] = {
     "packed trees": table_of_packed_trees.TABLE,
     "rows": table_of_rows.TABLE,
     "rounds": table_of_rounds.TABLE,
+    "drafters": table_of_drafters.TABLE,
     "loops": table_of_loops.TABLE,
     "state": table_of_state.TABLE,
 }

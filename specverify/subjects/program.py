@@ -32,6 +32,7 @@ ELSEWHERE = (
     "verify_packed",
     "verify_tree_lcrs",
     "draft_and_verify",
+    "drafter",
     "generate",
     "grammar_mask",
     "kv_cache",

@@ -22,6 +22,7 @@ QUICK = {
     "packed trees": (),
     "rows": ("rejected-drafts-left-in-the-text", "ids-mapped-where-they-stand", "rollback-forgotten", "bonus-from-the-row-before"),
     "rounds": ("bonus-of-the-row-before",),
+    "drafters": (),
     "loops": (),
     "state": ("turned-the-other-way", "positions-counted-on-from-the-first", "heads-tiled", "rejected-rows-come-back"),
     "trees": ("branches-padded-with-zero", "ragged-branches-read-token-0", "mismatch-in-a-tree-drawn-again"),
