@@ -327,7 +327,7 @@ class Judgement:
             records.PropertyRecord(
                 subject=subject.label, contract=row.contract, property=row.id, sentence=row.sentence, guards=row.guards, status=status,
                 evidence=self._evidence(), reason=records.clean(reason), law=self.trial.asked_law,
-                certificate=self.trial.certificate, signs=self.trial.health.signs, cases=len(self.seen), draws=self.trial.draws, seconds=round(time.monotonic() - self.started, 3),
+                certificate=self.trial.certificate, signs=self.trial.health.signs, speed=self.trial.health.speed, cases=len(self.seen), draws=self.trial.draws, seconds=round(time.monotonic() - self.started, 3),
             )
         )  # fmt: skip
 

@@ -24,10 +24,14 @@ class Difference:
     changed: tuple[str, ...]
     power: tuple[str, ...]
 
+    @property
+    def kinds(self) -> dict[str, tuple[str, ...]]:
+        """Lines by the name of their kind, in the order of their weight."""
+        return {"new": self.new, "fixed": self.fixed, "changed": self.changed, "changed only in power": self.power}
+
     def lines(self) -> list[str]:
-        """As text, kinds in the order of their weight."""
-        kinds = {"new": self.new, "fixed": self.fixed, "changed": self.changed, "changed only in power": self.power}
-        told = [f"{kind:<22} {line}" for kind, lines in kinds.items() for line in lines]
+        """As text, kind by kind."""
+        told = [f"{kind:<22} {line}" for kind, lines in self.kinds.items() for line in lines]
         return told or ["no difference"]
 
 
