@@ -368,5 +368,5 @@ def statistics(observed: Observed | Exactly | None, threshold: float | None = No
     if not isinstance(observed, Observed):
         return None
     chi2 = observed.chi2
-    beside = (chi2.statistic, chi2.dof, chi2.p_value, chi2.pooled) if chi2 else (None,) * 4
-    return records.Statistics(observed.drawn, observed.log_e, threshold, *beside)
+    beside = (chi2.statistic, chi2.dof, chi2.p_value, chi2.pooled) if chi2 else (None, None, None, None)
+    return records.Statistics(observed.drawn, observed.log_e, threshold, *beside, len(observed.right.probabilities))

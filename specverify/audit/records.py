@@ -74,7 +74,7 @@ class SubjectRecord(msgspec.Struct, tag="subject", tag_field="kind", frozen=True
 
 
 class Statistics(msgspec.Struct, frozen=True):
-    """Of one observed law. `log_e` is the natural logarithm of the e-value; infinite statistics are written as null."""
+    """Of one observed law. `log_e` is the natural logarithm of the e-value, `cells` the number of outcomes of the right law; infinite statistics are written as null."""
 
     draws: int
     log_e: float
@@ -83,6 +83,7 @@ class Statistics(msgspec.Struct, frozen=True):
     dof: int | None = None
     p_value: float | None = None
     pooled: int | None = None
+    cells: int | None = None
 
 
 class CaseRecord(msgspec.Struct, tag="case", tag_field="kind", frozen=True):

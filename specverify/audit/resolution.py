@@ -12,7 +12,7 @@ from specverify.stats import detectable_by
 SCREEN = 1 / 2_000
 """A screen flags a case at E >= 1,000, and half of its wealth is on the laws of known faults."""
 WIDEST = 63
-"""Degrees of freedom where a record has none, since chi-squared had too few draws: those of 64 outcomes, the most that a sampled law has."""
+"""Degrees of freedom where an older record tells none: those of 64 outcomes, the most that a sampled law has."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,6 @@ def _sampled(row: PropertyRecord) -> bool:
 
 
 def _of(one: Statistics) -> Resolved:
-    """Of one case: pooled outcomes count, since the screen does not pool."""
+    """Of one case: all outcomes count, since the screen does not pool."""
     dof = WIDEST if one.dof is None else one.dof + max((one.pooled or 0) - 1, 0)
-    return Resolved(one.draws, detectable_by(dof, one.draws, alpha=SCREEN))
+    return Resolved(one.draws, detectable_by(dof if one.cells is None else max(one.cells - 1, 1), one.draws, alpha=SCREEN))

@@ -34,13 +34,17 @@ LARGEST = 490_000
 CARDS = (200, 100, 50, 20, 0)
 """Findings that are shown whole; the first number that keeps the page within `LARGEST`. The others have a line each."""
 
+SHOWN = 12
+"""Differences of one kind that are in sight; the others unfold."""
+
 
 @dataclass(frozen=True)
 class Earlier:
-    """A run before, and what is another since, by kind."""
+    """A run before, and what is another since, by kind; so many lines of a kind are in sight."""
 
     header: Header
     kinds: tuple[tuple[str, tuple[str, ...]], ...]
+    shown: int = SHOWN
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from fractions import Fraction
 
 import jinja2
@@ -12,6 +13,7 @@ from specverify.report.summary import counts_text
 from specverify.report.text import choice_text, evidence_text, likely_text, parts_text
 
 
+@functools.cache
 def template(name: str) -> jinja2.Template:
     """One of this folder."""
     environment = jinja2.Environment(

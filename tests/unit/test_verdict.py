@@ -48,6 +48,8 @@ def test_what_the_draws_resolve_is_told_by_the_case_that_resolves_least() -> Non
         cases = [CaseRecord("s", "SMP-001", "a", "ok", Statistics(draws, 0.0, dof=dof)) for draws, dof in looks]
         (verdict,) = verdicts([GOOD], [*cases, law])
         assert told in verdict.sentence
+    (verdict,) = verdicts([GOOD], [CaseRecord("s", "SMP-001", "a", "ok", Statistics(60, 0.0, dof=63, cells=2)), law])
+    assert "a total variation of 0.49 is found" in verdict.sentence
     (verdict,) = verdicts([GOOD], [CaseRecord("s", "SMP-001", "a", "ok", Statistics(60, 0.0)), row("ok")])
     assert "sampling" not in verdict.sentence
 
