@@ -367,6 +367,7 @@ def statistics(observed: Observed | Exactly | None, threshold: float | None = No
     """Draws as a record carries them; an explored law has none."""
     if not isinstance(observed, Observed):
         return None
-    chi2 = observed.chi2
-    beside = (chi2.statistic, chi2.dof, chi2.p_value, chi2.pooled) if chi2 else (None, None, None, None)
-    return records.Statistics(observed.drawn, observed.log_e, threshold, *beside, len(observed.right.probabilities))
+    chi2, cells = observed.chi2, len(observed.right.probabilities)
+    if chi2 is None:
+        return records.Statistics(observed.drawn, observed.log_e, threshold, cells=cells)
+    return records.Statistics(observed.drawn, observed.log_e, threshold, chi2.statistic, chi2.dof, chi2.p_value, chi2.pooled, cells)
