@@ -105,5 +105,7 @@ def _holding(verdict: Verdict, rows: list[PropertyRecord]) -> Standing:
     weakest = max((row.evidence for row in rows), key=WEAKER.index)
     seen = f"{sum(row.cases for row in rows):,} cases, {sum(row.draws for row in rows):,} draws"
     seen += "".join(f"; {row.certificate.space} within a total variation of {row.certificate.bound:.2g}" for row in rows if row.certificate is not None)
+    laws = {row.evidence for row in rows if row.law and row.status == "ok"}
+    seen += f"; its laws {' and '.join(sorted(laws))}" if laws and weakest not in laws else ""
     resolves = coarsest(verdict.resolved[row.property] for row in rows if row.property in verdict.resolved)
     return Standing(Mark("✓", weakest, "good"), f"{seen}; {resolves.shown}" if resolves else seen)

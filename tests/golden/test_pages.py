@@ -1,5 +1,7 @@
 """What stands beside a run's own page: the difference to an earlier run, the index of several, plots where the extra is installed."""
 
+import datetime
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +11,9 @@ import msgspec
 import pytest
 
 from specverify.audit.events import read_events, write_records
-from specverify.audit.records import CaseRecord, Finding, Footer, Header, PropertyRecord, Record, Statistics, SubjectRecord
+from specverify.audit.records import Alone, CaseRecord, Finding, Footer, Header, Known, PropertyRecord, Record, Speed, Statistics, SubjectRecord
 from specverify.report import html, plots
+from specverify.report.embedded import MISSING, embedded
 from specverify.report.index import render
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +36,38 @@ def test_the_difference_to_an_earlier_run_is_told() -> None:
     assert "Fixed (1) ab12cd34 CHN-008" in text(html.render(GOOD, BROKEN))
     assert "No difference" in text(html.render(GOOD, GOOD))
     assert 'id="difference"' not in html.render(GOOD)
+
+
+def test_a_known_finding_says_why_it_is_accepted_and_until_when() -> None:
+    known = Known("ab12cd34", "Upstream is told.", "https://example.org/1", datetime.date(2999, 1, 31))
+    page = html.render([msgspec.structs.replace(HEADER, known=(known,)), *BROKEN[1:]])
+    shown = text(page)
+    assert "BUT FOR KNOWN FINDINGS" in shown
+    assert "Known findings Each breaks the claim and is accepted" in shown
+    assert "Accepted Upstream is told., until 2999-01-31 (https://example.org/1)" in shown
+    assert 'href="https' not in page
+
+
+def test_a_card_shows_the_law_that_is_broken() -> None:
+    assert '<p class="formula">P(X₁ … Xᵧ₊₁ = x₁ … xᵧ₊₁) = ∏ᵢ pᵢ(xᵢ), d ~ q</p>' in html.render(BROKEN)
+
+
+def test_speed_stands_apart_from_correctness() -> None:
+    law = msgspec.structs.replace(LAW, speed=Speed(2000, 1000, 1600, 1200, 1500))
+    shown = text(html.render([*GOOD[:2], law, GOOD[-1]]))
+    assert "Speed, not correctness" in shown
+    assert "step &lt;b&gt; 2,000 0.625 0.800 0.500 0.600" in shown
+
+
+def test_data_that_does_not_fit_is_trimmed_step_by_step() -> None:
+    found = msgspec.structs.replace(FINDING, alone=Alone(why_not="x" * 4000), message="y" * 4000)
+    run = [*GOOD[:2], found, LAW]
+    whole, trimmed, bare = embedded(run, 100_000), embedded(run, 8_000), embedded(run, 4_000)
+    assert [len(json.loads(one)) for one in (whole, trimmed, bare)] == [4, 4, 3]
+    assert "xxx" in whole
+    assert "xxx" not in trimmed
+    assert "yyy" in trimmed
+    assert embedded(run, 10) == MISSING
 
 
 def test_the_command_takes_an_earlier_run_for_one_page_alone(tmp_path: Path, command: Callable) -> None:

@@ -79,6 +79,12 @@ def test_a_standing_tells_how_it_is_known() -> None:
         assert standings(alone, rungs([alone]))[0].detail == f"10 cases, 2,000 draws; {told}"
 
 
+def test_a_rung_with_weaker_evidence_than_its_laws_tells_theirs() -> None:
+    given = verdict(row("CHN-008", "joint", evidence="exact", law=True), row("CHN-005", "joint"))
+    joint = standings(given, rungs([given]))[0]
+    assert (joint.mark.word, joint.detail) == ("statistical", "20 cases, 4,000 draws; its laws exact")
+
+
 def test_a_cell_leads_to_the_finding_behind_it() -> None:
     (table,) = matrices([verdict(*BROKEN_SUPPORT, row("CHN-008", "joint", "blocked", "CHN-003"), row("CHN-001", "well-formed"))])
     cells = {line.property.property: line.cells[0] for line in table.lines}
