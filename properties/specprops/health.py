@@ -1,4 +1,4 @@
-"""Signs of a subject's health, gathered from what is observed anyway; `specverify.audit.health` makes notes of them."""
+"""Signs of a subject's health and speed, gathered from what is observed anyway; `specverify.audit.health` makes notes of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from specverify.audit.records import Sign
+from specverify.audit.records import Sign, Speed
 from specverify.contracts import Case, array_of
 from specverify.faults.laws import rows_of
 from specverify.faults.steps import Rows, ratio
@@ -36,6 +36,7 @@ class Health:
         self._contract = contract
         self._seen: dict[str, bool] = {}
         self._log_chance: dict[str, float] = {}
+        self.speed: Speed | None = None
 
     @property
     def signs(self) -> tuple[Sign, ...]:
@@ -67,6 +68,9 @@ class Health:
     def _lengths(self, weights: Mapping[Outcome, float], p: Rows, q: Rows) -> None:
         """Every rule that verifies accepts the first draft token with sum p q at least (sample-and-match); every exact rule rejects it with TV(p, q) at least."""
         draws, lengths = sum(weights.values()), {n for _, n, _ in weights}
+        if draws:
+            speed = _speed(weights, p, q)
+            self.speed = speed if self.speed is None else self.speed + speed
         self.note("acceptance", seen=max(lengths, default=0) > 0, log_chance=draws * _log(1 - float(p[0] @ q[0])))
         self.note("rejection", seen=min(lengths, default=len(q)) < len(q), log_chance=draws * _log(float(np.minimum(p[0], q[0]).sum())))
 
@@ -75,6 +79,14 @@ class Health:
         for draft, weights in groups.items():
             again = max(0.0, sum(weights.values()) - 1)
             self.note("variety", seen=len(weights) > 1, log_chance=again * _log(largest(*rows, draft)))
+
+
+def _speed(weights: Mapping[Outcome, float], p: Rows, q: Rows) -> Speed:
+    """By the standard rule a draft token is accepted with sum min(p, q), given that those before it are (2211.17192, theorem 3.5)."""
+    draws, reached = sum(weights.values()), np.cumprod([1.0, *np.minimum(p[: len(q)], q).sum(-1)])
+    accepted = sum(n * weight for (_, n, _), weight in weights.items())
+    judged = sum(min(n + 1, len(q)) * weight for (_, n, _), weight in weights.items())
+    return Speed(draws, accepted, judged, draws * float(reached[1:].sum()), draws * float(reached[:-1].sum()))
 
 
 def seeds(trial: Trial, case: Case) -> None:

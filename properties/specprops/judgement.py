@@ -327,7 +327,7 @@ class Judgement:
             records.PropertyRecord(
                 subject=subject.label, contract=row.contract, property=row.id, sentence=row.sentence, guards=row.guards, status=status,
                 evidence=self._evidence(), reason=records.clean(reason), law=self.trial.asked_law,
-                certificate=self.trial.certificate, signs=self.trial.health.signs, cases=len(self.seen), draws=self.trial.draws, seconds=round(time.monotonic() - self.started, 3),
+                certificate=self.trial.certificate, signs=self.trial.health.signs, speed=self.trial.health.speed, cases=len(self.seen), draws=self.trial.draws, seconds=round(time.monotonic() - self.started, 3),
             )
         )  # fmt: skip
 
@@ -367,6 +367,7 @@ def statistics(observed: Observed | Exactly | None, threshold: float | None = No
     """Draws as a record carries them; an explored law has none."""
     if not isinstance(observed, Observed):
         return None
-    chi2 = observed.chi2
-    beside = (chi2.statistic, chi2.dof, chi2.p_value, chi2.pooled) if chi2 else (None,) * 4
-    return records.Statistics(observed.drawn, observed.log_e, threshold, *beside)
+    chi2, cells = observed.chi2, len(observed.right.probabilities)
+    if chi2 is None:
+        return records.Statistics(observed.drawn, observed.log_e, threshold, cells=cells)
+    return records.Statistics(observed.drawn, observed.log_e, threshold, chi2.statistic, chi2.dof, chi2.p_value, chi2.pooled, cells)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -95,11 +97,12 @@ def _findings(runs: Sequence[Sequence[Record]], subject: str, name: str) -> list
 def _row(parts: Sequence[PropertyRecord], findings: Sequence[Finding]) -> PropertyRecord:
     worst = min(parts, key=lambda row: WORST.index(row.status))
     status, reason = (worst.status, worst.reason) if not findings or worst.status == "failed" else ("failed", findings[0].id)
-    certificates = [row.certificate for row in parts if row.certificate is not None]
+    certificates, speeds = [row.certificate for row in parts if row.certificate is not None], [row.speed for row in parts if row.speed is not None]
     return msgspec.structs.replace(
         worst, status=status, reason=findings[0].id if findings and status == "failed" else reason, evidence=min((row.evidence for row in parts), key=EVIDENCE.index),
         cases=sum(row.cases for row in parts), draws=sum(row.draws for row in parts), seconds=round(sum(row.seconds for row in parts), 3),
         law=any(row.law for row in parts), certificate=_certificate(certificates) if certificates else None, signs=tuple(sign for row in parts for sign in row.signs),
+        speed=functools.reduce(operator.add, speeds) if speeds else None,
     )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ class SubjectRecord(msgspec.Struct, tag="subject", tag_field="kind", frozen=True
 
 
 class Statistics(msgspec.Struct, frozen=True):
-    """Of one observed law. `log_e` is the natural logarithm of the e-value; infinite statistics are written as null."""
+    """Of one observed law. `log_e` is the natural logarithm of the e-value, `cells` the number of outcomes of the right law; infinite statistics are written as null."""
 
     draws: int
     log_e: float
@@ -83,6 +83,7 @@ class Statistics(msgspec.Struct, frozen=True):
     dof: int | None = None
     p_value: float | None = None
     pooled: int | None = None
+    cells: int | None = None
 
 
 class CaseRecord(msgspec.Struct, tag="case", tag_field="kind", frozen=True):
@@ -239,11 +240,29 @@ class Sign(msgspec.Struct, frozen=True):
     log_chance: float
 
 
+class Speed(msgspec.Struct, frozen=True):
+    """What verify steps accepted, over all cases of a property, beside what the standard rule accepts of the same drafts: information, never a finding.
+
+    `steps` counts draws (an explored law as those of a screen), `accepted` draft tokens, `judged` those that were looked at: all up to the first that is rejected.
+    `standard_accepted` and `standard_judged` are their expectations (2211.17192, section 3.1).
+    """
+
+    steps: float
+    accepted: float
+    judged: float
+    standard_accepted: float
+    standard_judged: float
+
+    def __add__(self, other: Speed) -> Speed:
+        """Of more cases."""
+        return Speed(*(a + b for a, b in zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)))
+
+
 class PropertyRecord(msgspec.Struct, tag="property", tag_field="kind", frozen=True):
     """One property on one subject.
 
     `status` is ok, failed, grid, advisory, blocked, inconclusive, lost (the worker did not come back), not applicable or unconfirmed;
-    `law` tells whether a law was judged, and not invariants alone; `certificate` what a large sample promises; `signs` what was seen beside.
+    `law` tells whether a law was judged, and not invariants alone; `certificate` what a large sample promises; `signs` and `speed` what was seen beside.
     """
 
     subject: str
@@ -260,6 +279,7 @@ class PropertyRecord(msgspec.Struct, tag="property", tag_field="kind", frozen=Tr
     law: bool = False
     certificate: Certificate | None = None
     signs: tuple[Sign, ...] = ()
+    speed: Speed | None = None
 
 
 class Together(msgspec.Struct, tag="together", tag_field="kind", frozen=True):

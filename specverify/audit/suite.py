@@ -22,6 +22,11 @@ BREAKS = {
 """What each claim promises; a property that guards something else gives no finding under it."""
 
 
+def promises(claim: str) -> set[str]:
+    """What a claim promises, by the words in `Property.guards`; all that any does, where there is no claim."""
+    return BREAKS[claim.partition("(")[0]] if claim else set().union(*BREAKS.values())
+
+
 class Property(msgspec.Struct, frozen=True):
     """A claim that every subject of a contract must meet.
 
@@ -49,7 +54,7 @@ class Property(msgspec.Struct, frozen=True):
 
     def promised_by(self, claim: str) -> bool:
         """Whether a subject of that claim breaks it by violating this; hygiene is looked at under every claim."""
-        return self.guards in ("hygiene", "efficiency") or self.guards in BREAKS[claim.partition("(")[0]]
+        return self.guards in ("hygiene", "efficiency") or self.guards in promises(claim)
 
 
 @cache

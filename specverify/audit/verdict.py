@@ -6,23 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from specverify.audit.health import health
-from specverify.audit.records import CaseRecord, Certificate, Finding, Known, PropertyRecord, Record, SubjectRecord
+from specverify.audit.records import Certificate, Finding, Known, PropertyRecord, Record, SubjectRecord
+from specverify.audit.resolution import Resolved, coarsest, resolved
 
 UPHELD, USAGE, BROKEN, UNLOADABLE, UNDECIDED, OUTDATED, INTERRUPTED = 0, 2, 1, 3, 4, 5, 130
 PRIORITY = (INTERRUPTED, USAGE, BROKEN, UNLOADABLE, UNDECIDED, UPHELD)
 """Of the exit codes of several subjects the first of these that occurs."""
 
-RESOLUTION = 0.15
-"""Total variation that one screen of 2,000 draws flags with probability 99 %, up to 64 outcomes (measured in tests/power)."""
-
-RESOLVING = 2_000
-"""Draws that it holds for; of slow loops a case has fewer."""
-
 EXPLORED = " Laws are exact on the tested cases: every random choice was explored."
-SAMPLED = f" Laws were judged by sampling; a shift of total variation {RESOLUTION:g} that is spread over the outcomes of a tested case is found with probability 99 %."
+SAMPLED = " Laws were judged by sampling."
+RESOLVES = " Laws were judged by sampling; on each tested case a total variation of {distance} is found with probability 99 % (the fewest draws of a case were {draws:,})."
+TOO_FEW = " Laws were judged by sampling; a case had {draws:,} draws alone, too few to find a total variation for sure."
 NEARLY = " Laws are near-exact on the tested cases: computed from what single coins do, of which a range that is thin and that the theory does not expect can be missed."
-TOLD = {"exact": EXPLORED, "near-exact": NEARLY, "statistical": SAMPLED}
-"""What is said of the laws of a subject, by the rungs that gave them."""
+LOSSY = " A lossy claim promises no law, and none was judged: the output may differ from the target's."
 
 OWN = {
     "lossless": {"joint", "position", "support", "greedy"},
@@ -45,7 +41,7 @@ JUDGED = ("ok", "failed", "grid", "advisory", "unconfirmed")
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of one subject: its records, the exit code it would give alone, a headline, a plain sentence, and health notes."""
+    """Of one subject: its records, the exit code it would give alone, a headline, a plain sentence, health notes, known findings, and what its sampled laws resolve, by property."""
 
     subject: SubjectRecord
     properties: tuple[PropertyRecord, ...]
@@ -55,6 +51,7 @@ class Verdict:
     sentence: str
     health: tuple[str, ...] = ()
     known: Mapping[str, Known] = field(default_factory=dict)
+    resolved: Mapping[str, Resolved] = field(default_factory=dict)
 
     def severity(self, finding: Finding) -> str:
         """Of a finding of its own: known, if it is accepted, else as it was judged."""
@@ -71,7 +68,9 @@ class Verdict:
 
 def verdicts(subjects: list[SubjectRecord], found: list[Record], known: Mapping[str, Known] | None = None) -> list[Verdict]:
     """One verdict per subject, in order; findings that are known (by id) do not decide it."""
-    return [_verdict(subject, found, known or {}) for subject in subjects]
+    looks = resolved(found)
+    mine = ({id_: one for (name, id_), one in looks.items() if name == subject.subject} for subject in subjects)
+    return [_verdict(subject, found, known or {}, resolves) for subject, resolves in zip(subjects, mine, strict=True)]
 
 
 def exit_code(given: list[Verdict]) -> int:
@@ -80,25 +79,18 @@ def exit_code(given: list[Verdict]) -> int:
     return next(code for code in PRIORITY if code in codes)
 
 
-def _verdict(subject: SubjectRecord, found: list[Record], known: Mapping[str, Known]) -> Verdict:
+def _verdict(subject: SubjectRecord, found: list[Record], known: Mapping[str, Known], resolves: Mapping[str, Resolved]) -> Verdict:
     rows = tuple(r for r in found if isinstance(r, PropertyRecord) and r.subject == subject.subject)
     findings = tuple(r for r in found if isinstance(r, Finding) and r.subject == subject.subject)
     mine = {finding.id: known[finding.id] for finding in findings if finding.id in known}
     counted = tuple(row for row in rows if row.reason not in mine)
     code = _code(subject, counted, rows)
-    notes, (headline, sentence) = health(rows), _words(subject, counted, findings, code, _fewest(subject, rows, found))
+    notes, (headline, sentence) = health(rows), _words(subject, counted, findings, code, coarsest(resolves.values()))
     if mine and code == UPHELD:
         headline, sentence = f"{headline}{BUT_FOR}", f"{sentence} Known and accepted: {', '.join(f'{id_} ({one.reason})' for id_, one in mine.items())}."
     if notes:
         headline, sentence = f"{headline}{WITH_A_NOTE}" if code == UPHELD else headline, f"{sentence} Health: {'; '.join(notes)}."
-    return Verdict(subject, rows, findings, code, headline, sentence, notes, mine)
-
-
-def _fewest(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], found: list[Record]) -> int:
-    """Draws of the case that has the fewest, of all laws that were sampled and held; as many as resolve what is promised, if there is none."""
-    laws = {row.property for row in rows if row.law and row.status == "ok" and row.evidence == "statistical" and row.certificate is None}
-    mine = (r for r in found if isinstance(r, CaseRecord) and r.subject == subject.subject and r.property in laws)
-    return min((r.statistics.draws for r in mine if r.statistics is not None), default=RESOLVING)
+    return Verdict(subject, rows, findings, code, headline, sentence, notes, mine, resolves)
 
 
 def _code(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], judged: tuple[PropertyRecord, ...]) -> int:
@@ -119,7 +111,7 @@ def _judged(subject: SubjectRecord, rows: tuple[PropertyRecord, ...]) -> bool:
     return any(row.status in JUDGED and row.guards in own for row in rows)
 
 
-def _words(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], findings: tuple[Finding, ...], code: int, fewest: int) -> tuple[str, str]:
+def _words(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], findings: tuple[Finding, ...], code: int, resolves: Resolved | None) -> tuple[str, str]:
     claim = (subject.claim or "lossless").upper()
     if code == BROKEN:
         return _broken(claim, rows, findings)
@@ -130,7 +122,7 @@ def _words(subject: SubjectRecord, rows: tuple[PropertyRecord, ...], findings: t
         return "WORKER LOST", reasons
     if code == UNDECIDED:
         return "INCONCLUSIVE", reasons or f"Nothing that the claim {subject.claim} promises was checked."
-    return _upheld(claim, rows, fewest)
+    return _upheld(claim, rows, resolves)
 
 
 def _certified(given: list[Certificate]) -> str:
@@ -149,15 +141,22 @@ def _broken(claim: str, rows: tuple[PropertyRecord, ...], findings: tuple[Findin
     return f"FAILED ON {' AND '.join(kinds).upper()}", f"The claim stands; --fail-on lets {', '.join(row.property for row in failed)} fail the run."
 
 
+def _by_sampling(resolves: Resolved | None) -> str:
+    if resolves is None:
+        return SAMPLED
+    return (TOO_FEW if resolves.distance is None else RESOLVES).format(draws=resolves.draws, distance=resolves.rounded)
+
+
 def _some(sentence: str) -> str:
     return sentence.replace(" Laws", " Some laws", 1)
 
 
-def _upheld(claim: str, rows: tuple[PropertyRecord, ...], fewest: int) -> tuple[str, str]:
+def _upheld(claim: str, rows: tuple[PropertyRecord, ...], resolves: Resolved | None) -> tuple[str, str]:
     seen = f"{sum(row.cases for row in rows):,} cases and {sum(row.draws for row in rows):,} draws"
     rungs = {row.evidence for row in rows if row.law and row.status == "ok" and row.certificate is None}
-    tail = "".join(_some(sentence) if rungs - {rung} else sentence for rung, sentence in TOLD.items() if rung in rungs)
-    tail += f" The fewest draws of a case were {fewest:,}, which find less." if fewest < RESOLVING else ""
+    told = {"exact": EXPLORED, "near-exact": NEARLY, "statistical": _by_sampling(resolves)}
+    tail = "".join(_some(sentence) if rungs - {rung} else sentence for rung, sentence in told.items() if rung in rungs)
+    tail += LOSSY if claim.startswith("LOSSY") else ""
     tail += _certified([row.certificate for row in rows if row.certificate is not None])
     doubtful = [row.property for row in rows if row.status == "unconfirmed"]
     if doubtful:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from specverify.audit.records import Finding, PropertyRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from specverify.audit.records import Record
 
@@ -24,27 +24,33 @@ class Difference:
     changed: tuple[str, ...]
     power: tuple[str, ...]
 
+    @property
+    def kinds(self) -> dict[str, tuple[str, ...]]:
+        """Lines by the name of their kind, in the order of their weight."""
+        return {"new": self.new, "fixed": self.fixed, "changed": self.changed, "changed only in power": self.power}
+
     def lines(self) -> list[str]:
-        """As text, kinds in the order of their weight."""
-        kinds = {"new": self.new, "fixed": self.fixed, "changed": self.changed, "changed only in power": self.power}
-        told = [f"{kind:<22} {line}" for kind, lines in kinds.items() for line in lines]
+        """As text, kind by kind."""
+        told = [f"{kind:<22} {line}" for kind, lines in self.kinds.items() for line in lines]
         return told or ["no difference"]
 
 
 def difference(before: Sequence[Record], after: Sequence[Record]) -> Difference:
     """From one run to another. A finding is fixed where its property was judged again and it was not seen."""
     old, new = _failing(before), _failing(after)
-    rows = {key: (_rows(before).get(key), _rows(after).get(key)) for key in {**_rows(before), **_rows(after)}}
+    mine, theirs = _rows(before), _rows(after)
+    rows = {key: (mine.get(key), theirs.get(key)) for key in {**mine, **theirs}}
+    alone = {subject for subject, _ in mine} ^ {subject for subject, _ in theirs}
     told = {(one.subject, one.property) for one in (*old.values(), *new.values())}
     gone = [one for id_, one in old.items() if id_ not in new]
     fixed = [one for one in gone if (row := rows[one.subject, one.property][1]) is not None and row.status in JUDGED]
     lost = [_finding(one, "is not judged any more") for one in gone if one not in fixed]
     both = [_finding(new[id_], _changes(one, new[id_])) for id_, one in old.items() if id_ in new and _changes(one, new[id_])]
-    others = {key: pair for key, pair in rows.items() if key not in told}
+    others = {key: pair for key, pair in rows.items() if key not in told and key[0] not in alone}
     return Difference(
         tuple(_finding(one, one.message) for id_, one in new.items() if id_ not in old),
         tuple(_finding(one, "") for one in fixed),
-        (*both, *lost, *(line for pair in others.values() if (line := _answer(*pair)))),
+        (*both, *lost, *(_appears(subject, mine) for subject in sorted(alone)), *(line for pair in others.values() if (line := _answer(*pair)))),
         tuple(line for pair in others.values() if (line := _power(*pair))),
     )
 
@@ -61,6 +67,12 @@ def _rows(found: Sequence[Record]) -> dict[tuple[str, str], PropertyRecord]:
 
 def _finding(one: Finding, told: str) -> str:
     return f"{one.id} {one.property} [{one.subject}]{f'  {told}' if told else ''}"
+
+
+def _appears(subject: str, before: Mapping[tuple[str, str], PropertyRecord]) -> str:
+    """A subject that is there in one of the runs alone."""
+    was = any(name == subject for name, _ in before)
+    return f"[{subject}]  {'judged' if was else 'not there'} -> {'not there' if was else 'judged'}"
 
 
 def _changes(old: Finding, new: Finding) -> str:

@@ -9,7 +9,9 @@ from specverify.audit.records import CaseRecord, PropertyRecord
 from specverify.report.text import power_of_ten
 
 if TYPE_CHECKING:
-    from specverify.audit.records import Record
+    from collections.abc import Iterator, Sequence
+
+    from specverify.audit.records import Record, Statistics
 
 BINS = 10
 FIRST_LOOK = ("ok", "suspect")
@@ -35,14 +37,16 @@ def strongest(found: list[Record]) -> dict[tuple[str, str], str]:
     return {key: power_of_ten(value) for key, value in largest.items()}
 
 
-def p_values(found: list[Record]) -> list[Bar]:
+def first_looks(found: Sequence[Record], *, laws: bool = False) -> Iterator[Statistics]:
+    """The statistics of cases at their first look; of laws alone, if asked for those."""
+    judged = {(row.subject, row.property) for row in found if isinstance(row, PropertyRecord) and (row.law or not laws)}
+    for record in found:
+        if isinstance(record, CaseRecord) and record.result in FIRST_LOOK and (record.subject, record.property) in judged and record.statistics is not None:
+            yield record.statistics
+
+
+def p_values(found: Sequence[Record]) -> list[Bar]:
     """The chi-squared p-values of laws at their first look, in tenths; nothing if no law was judged."""
-    laws = {(row.subject, row.property) for row in found if isinstance(row, PropertyRecord) and row.law}
-    values = [
-        record.statistics.p_value
-        for record in found
-        if isinstance(record, CaseRecord) and record.result in FIRST_LOOK and (record.subject, record.property) in laws
-        if record.statistics is not None and record.statistics.p_value is not None
-    ]
+    values = [one.p_value for one in first_looks(found, laws=True) if one.p_value is not None]
     counts = [sum(min(int(BINS * value), BINS - 1) == place for value in values) for place in range(BINS)]
     return [Bar(f"{place / BINS:g} to {(place + 1) / BINS:g}", count, round(100 * count / max(counts), 1)) for place, count in enumerate(counts) if values]

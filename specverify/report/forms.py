@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from specverify.report import badge, html, junit, markdown, sarif
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from specverify.audit.records import Record
@@ -31,7 +31,7 @@ FORMS = {
 }
 
 
-def write_forms(found: list[Record], places: Mapping[str, Path]) -> None:
-    """Write each form of a run to its place."""
+def write_forms(found: list[Record], places: Mapping[str, Path], against: Sequence[Record] = ()) -> None:
+    """Write each form of a run to its place; the page tells what differs from an earlier run, if one is given."""
     for name, path in places.items():
-        path.write_text(FORMS[name].render(found), encoding="utf-8")
+        path.write_text(html.render(found, against) if name == "html" else FORMS[name].render(found), encoding="utf-8")

@@ -17,8 +17,9 @@ Key = TypeVar("Key")
 NOT_LOADED = Mark("?", "not loaded", "open")
 UNTESTED = ("not applicable", "blocked", "inconclusive", "lost", "unconfirmed")
 ALWAYS_UNTESTED = (
-    "laws on other cases than those tried; where a law was sampled and not explored, a fault whose total variation is far below the draws' resolution is not seen",
-    "whole generation loops, caches, trees, batches and servers: this version judges pieces, filters and steps of one chain",
+    "laws on other cases than those tried; where a law was sampled and not explored, a fault far below the stated total variation is not seen",
+    "what stands around the subjects: models, caches, schedulers and servers that are no subject of this run themselves",
+    "other devices, versions and number formats than those named here, and speed in seconds",
 )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from specverify.audit.verdict import RESOLUTION
+from specverify.audit.resolution import coarsest
+from specverify.audit.suite import promises
 from specverify.report.marks import OPEN, Mark
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ WEAKER = ("exact", "near-exact", "pathwise", "pointwise", "statistical")
 """Kinds of evidence; a rung is known by the weakest of its properties."""
 NO_ANSWER = ("inconclusive", "lost", "blocked", "unconfirmed")
 BROKEN, FALLS, UNTESTED, GRID = Mark("✗", "BROKEN", "bad"), Mark("✗", "falls", "bad"), Mark("–", "not tested", "quiet"), Mark("≈", "to 2^-20", "open")
+UNPROMISED = Mark("–", "not promised", "quiet")
 IN_PART = Mark("?", "in part", "open")
 
 
@@ -92,17 +94,18 @@ def _own(verdict: Verdict, guards: str) -> Standing:
     if unanswered:
         return Standing(OPEN, ", ".join(f"{row.property} {row.status}" for row in unanswered))
     if not rows:
-        return Standing(UNTESTED)
+        return Standing(UNTESTED if guards in promises(verdict.subject.claim) else UNPROMISED)
     if guards == "joint" and not any(row.law for row in rows):
         return Standing(IN_PART, "no law was judged, only what it implies")
     grid = [row for row in rows if outcome[row.property] == "grid"]
-    return Standing(GRID, f"{grid[0].property} breaks it at a bound of the generator", grid[0].reason) if grid else _holding(rows)
+    return Standing(GRID, f"{grid[0].property} breaks it at a bound of the generator", grid[0].reason) if grid else _holding(verdict, rows)
 
 
-def _holding(rows: list[PropertyRecord]) -> Standing:
+def _holding(verdict: Verdict, rows: list[PropertyRecord]) -> Standing:
     weakest = max((row.evidence for row in rows), key=WEAKER.index)
     seen = f"{sum(row.cases for row in rows):,} cases, {sum(row.draws for row in rows):,} draws"
     seen += "".join(f"; {row.certificate.space} within a total variation of {row.certificate.bound:.2g}" for row in rows if row.certificate is not None)
-    if any(row.law and row.status == "ok" and row.evidence == "statistical" and row.certificate is None for row in rows):
-        seen += f"; finds a total variation of {RESOLUTION:g} with probability 99 %"
-    return Standing(Mark("✓", weakest, "good"), seen)
+    laws = {row.evidence for row in rows if row.law and row.status == "ok"}
+    seen += f"; its laws {' and '.join(sorted(laws))}" if laws and weakest not in laws else ""
+    resolves = coarsest(verdict.resolved[row.property] for row in rows if row.property in verdict.resolved)
+    return Standing(Mark("✓", weakest, "good"), f"{seen}; {resolves.shown}" if resolves else seen)

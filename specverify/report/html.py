@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
-import jinja2
-import msgspec
-
-from specverify.audit.baseline import accepted
-from specverify.audit.records import CaseRecord, Finding, Footer, Header, Record, SubjectRecord
-from specverify.audit.verdict import RESOLUTION, Verdict, exit_code, verdicts
+from specverify.audit.records import Footer, Header
+from specverify.audit.verdict import Verdict, exit_code
+from specverify.report.diff import difference
+from specverify.report.embedded import MISSING, embedded
 from specverify.report.evidence import Bar, p_values, strongest
 from specverify.report.findings import Chapter, chapters
-from specverify.report.gaps import ALWAYS_UNTESTED, Gap, answered, gaps
+from specverify.report.gaps import Gap, answered, gaps
 from specverify.report.guarantees import Rung, Standing, rungs, standings
 from specverify.report.marks import Mark, verdict_mark
 from specverify.report.matrix import Matrix, matrices
-from specverify.report.summary import counts_text
-from specverify.report.text import choice_text, evidence_text, likely_text, parts_text
-from specverify.report.view import total
+from specverify.report.plots import MISSING as NO_PLOTS
+from specverify.report.plots import Plot, available, plots
+from specverify.report.speed import Pace, paces
+from specverify.report.templates import template
+from specverify.report.view import total, view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from specverify.audit.records import Record
 
 TEMPLATE = "report.html.j2"
 FEW = 4
@@ -29,7 +33,18 @@ LARGEST = 490_000
 """Bytes of a page with its embedded data; what does not fit is left to events.jsonl."""
 CARDS = (200, 100, 50, 20, 0)
 """Findings that are shown whole; the first number that keeps the page within `LARGEST`. The others have a line each."""
-MISSING = '"see events.jsonl"'
+
+SHOWN = 12
+"""Differences of one kind that are in sight; the others unfold."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """A run before, and what is another since, by kind; so many lines of a kind are in sight."""
+
+    header: Header
+    kinds: tuple[tuple[str, tuple[str, ...]], ...]
+    shown: int = SHOWN
 
 
 @dataclass(frozen=True)
@@ -44,12 +59,16 @@ class Page:
     total: str
     rungs: tuple[Rung, ...]
     standings: list[list[Standing]]
+    earlier: Earlier | None
     chapters: list[Chapter]
     matrices: list[Matrix]
     gaps: list[Gap]
     answered: tuple[int, int]
     strongest: dict[tuple[str, str], str]
     p_values: list[Bar]
+    plots: list[Plot]
+    no_plots: str
+    paces: list[Pace]
     data: str = MISSING
 
     @property
@@ -67,67 +86,50 @@ class Page:
         """A subject's name to the number of its verdict."""
         return {verdict.subject.subject: number for number, verdict in enumerate(self.verdicts, 1)}
 
+    @property
+    def contents(self) -> Iterator[tuple[str, str]]:
+        """The sections that there are, by place and title, in order."""
+        mine = {chapter.severity: chapter.title for chapter in self.chapters}
+        advisories = mine.pop("advisory", "")
+        yield from (("verdict", "Verdict"), ("guarantees", "Guarantees"))
+        yield from [("difference", "Difference")] if self.earlier else []
+        yield from mine.items()
+        yield from (("properties", "Properties"), ("untested", "Not tested"))
+        yield from [("advisory", advisories)] if advisories else []
+        yield from [("health", "Health")] if self.health else []
+        yield ("evidence", "Evidence")
+        yield from [("speed", "Speed")] if self.paces else []
 
-def render(found: list[Record]) -> str:
-    """The page's text, with as much of the run's data in it as there is room for."""
-    template, room = _environment().get_template(TEMPLATE), -1
+
+def render(found: list[Record], against: Sequence[Record] = ()) -> str:
+    """The page's text, with as much of the run's data in it as there is room for; with what differs from another run, if one is given."""
+    page = _page(found, against)
+    frame, room = template(TEMPLATE), -1
     for cards in CARDS:
-        page = _page(found, cards)
-        room = LARGEST - len(template.render(page=page).encode())
+        page = replace(page, chapters=list(chapters(page.verdicts, cards)))
+        room = LARGEST - len(frame.render(page=page).encode())
         if room >= 0:
             break
-    return template.render(page=replace(page, data=_embedded(found, room)))
+    return frame.render(page=replace(page, data=embedded(found, room)))
 
 
-def percent(text: str) -> float | None:
-    """A probability as a bar's length, from the text that is shown: "3/8", "0.564"; none if it is no probability."""
-    try:
-        value = float(Fraction(text))
-    except (ValueError, ZeroDivisionError):
-        return None
-    return round(100 * value, 1) if 0 <= value <= 1 else None
-
-
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("specverify.report", "."), autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    environment.tests["probability"] = lambda text: percent(text) is not None
-    environment.globals.update(
-        percent=percent,
-        counts=counts_text,
-        evidence=evidence_text,
-        choice_text=choice_text,
-        likely=likely_text,
-        parts=parts_text,
-        mark_of=verdict_mark,
-        always=ALWAYS_UNTESTED,
-        resolution=RESOLUTION,
-    )
-    return environment
-
-
-def _page(found: list[Record], cards: int) -> Page:
-    header = next(record for record in found if isinstance(record, Header))
+def _page(found: list[Record], against: Sequence[Record]) -> Page:
     footer = next((record for record in found if isinstance(record, Footer)), None)
-    given = verdicts([record for record in found if isinstance(record, SubjectRecord)], found, accepted(header))
+    run = view(found)
+    given, bars = list(run.verdicts), p_values(found)
     ladder = rungs(given)
     return Page(
-        header, footer, given, _title(header), verdict_mark(exit_code(given)), total(given), ladder, [standings(verdict, ladder) for verdict in given],
-        list(chapters(given, cards)), list(matrices(given)), gaps(given), answered(given), strongest(found), p_values(found),
+        run.header, footer, given, _title(run.header), verdict_mark(exit_code(given)), total(given), ladder, [standings(verdict, ladder) for verdict in given],
+        _earlier(against, found) if against else None, [], list(matrices(given)), gaps(given), answered(given), strongest(found), bars, plots(found),
+        NO_PLOTS if bars and not available() else "", list(paces(given)),
     )  # fmt: skip
+
+
+def _earlier(against: Sequence[Record], found: Sequence[Record]) -> Earlier:
+    told = difference(against, found).kinds.items()
+    return Earlier(view(against).header, tuple((kind.capitalize(), lines) for kind, lines in told))
 
 
 def _title(header: Header) -> str:
     shown, more = header.arguments[:FEW], len(header.arguments) - FEW
     return " ".join(shown) + (f" and {more} more" if more > 0 else "")
-
-
-def _embedded(found: list[Record], room: int) -> str:
-    """The records as JSON that is safe inside a script element: no "<" stands in it. Cases are left out, findings too where they do not fit."""
-    kept: list[Any] = [record for record in found if not isinstance(record, CaseRecord)]
-    for records in (kept, [record for record in kept if not isinstance(record, Finding)]):
-        text = msgspec.json.encode(records).decode().replace("<", "\\u003c")
-        if len(text.encode()) <= room:
-            return text
-    return MISSING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import jinja2
+from specverify.report.templates import template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +58,4 @@ def matrices(done: SelfTest) -> dict[str, tuple[list[str], list[Kill]]]:
 
 def html(done: SelfTest) -> str:
     """One file without scripts."""
-    loader = jinja2.PackageLoader("specverify.report", ".")
-    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    return environment.get_template(TEMPLATE).render(done=done, summary=summary(done), matrices=matrices(done))
+    return template(TEMPLATE).render(done=done, summary=summary(done), matrices=matrices(done))

@@ -14,6 +14,10 @@ LN10 = math.log(10)
 PARTS = {"acceptance": "the acceptance", "accepted": "accepted tokens", "replacement": "the replacement", "bonus": "the bonus"}
 MOST_WRITTEN = math.log(1e6)
 """A ratio up to which it is written out."""
+MOST_NAMED = 3
+"""Faults of equal law that are named; the records have all."""
+NOTHING = 0.995
+"""A share of a deviation that is shown as 100 %: all of it is unexplained."""
 
 
 def finding_text(finding: Finding) -> str:
@@ -65,15 +69,23 @@ def _part_evidence(one: Part) -> str:
 def likely_text(likely: Sequence[Likely]) -> str:
     """Which known faults explain a finding best, how well, and how far the next are behind; or that none does."""
     best, *others = likely
-    names = f"{' or '.join(best.faults)} ({', '.join(best.corpus)})"
+    names = f"{_named(best.faults)} ({', '.join(best.corpus)})"
+    if not best.fits and best.left > NOTHING:
+        return f"unknown; none of the {sum(len(one.faults) for one in likely)} known faults that were compared explains any of it"
     if not best.fits:
         return f"unknown; the nearest, {names}, leaves {best.left:.0%} of the deviation unexplained"
     return f"{names}: {best.sentence}{_ahead_text(best, others[0]) if others else ''}"
 
 
+def _named(faults: Sequence[str]) -> str:
+    """The names of faults of equal law, the first few of many."""
+    more = len(faults) - MOST_NAMED
+    return " or ".join(faults[:MOST_NAMED]) + (f" or {more} other{'s' * (more > 1)}" if more > 0 else "")
+
+
 def _ahead_text(best: Likely, second: Likely) -> str:
     """How far ahead of the next, in words."""
-    name = " or ".join(second.faults)
+    name = _named(second.faults)
     if not best.drawn:
         return f" It leaves {best.left:.1%} of the deviation unexplained; the next, {name}, {second.left:.1%}."
     times = f"{math.exp(second.behind):,.0f}" if second.behind < MOST_WRITTEN else power_of_ten(second.behind)

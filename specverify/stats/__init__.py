@@ -9,7 +9,7 @@ from specverify.stats.directed import WEIGHTS, Ratios, average, halves, log_dire
 from specverify.stats.eprocess import log_e_value
 from specverify.stats.independence import log_matches, log_steps, one_uniform, pair_law
 from specverify.stats.multinomial import exact_p_value, monte_carlo_p_value
-from specverify.stats.power import detectable_share, detectable_tv, samples_needed
+from specverify.stats.power import detectable_by, detectable_share, detectable_tv, samples_needed
 from specverify.stats.runwide import RunWide
 from specverify.stats.strata import Stratum, strata
 from specverify.stats.twosample import Discrepancy, TwoSample, log_two_sample, mmd_hamming
@@ -30,6 +30,7 @@ __all__ = [
     "chi_squared",
     "coarse",
     "coarsening",
+    "detectable_by",
     "detectable_share",
     "detectable_tv",
     "draft_excess",

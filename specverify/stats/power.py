@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -58,15 +59,20 @@ def detectable_tv(right: Law, draws: int, *, alpha: float) -> float | None:
     freedom and noncentrality 4 N t^2. Half the mixture is the Dirichlet one, of len(KAPPAS) components. A bound for cells that expect some draws; an estimate for
     cells that expect less than one.
     """
+    return detectable_by(len(right.probabilities) - 1, draws, alpha=alpha)
+
+
+@functools.lru_cache(maxsize=1024)
+def detectable_by(dof: int, draws: int, *, alpha: float) -> float | None:
+    """The same by the degrees of freedom alone, which is all that it depends on; none for a law of one outcome, which needs no mixture."""
     threshold = math.log(2 * len(KAPPAS) / alpha)
-    dof = len(right.probabilities) - 1
     return _smallest(lambda tv: _generic_log_e(dof, draws, tv) >= threshold) if dof else None
 
 
 def _generic_log_e(dof: int, draws: int, tv: float) -> float:
-    from scipy.stats import ncx2
+    from scipy.special import chndtrix
 
-    low = float(ncx2.ppf(0.01, dof, 4 * draws * tv * tv))
+    low = float(chndtrix(0.01, dof, 4 * draws * tv * tv))
     ratios = (draws / (draws + kappa) for kappa in KAPPAS)
     return max(r * low / 2 + dof / 2 * math.log1p(-r) for r in ratios)
 

@@ -1,14 +1,19 @@
 """The tables of the report: what holds, property by subject, what gave no answer, how p-values are spread."""
 
+import msgspec
 import pytest
 
-from specverify.audit.records import CaseRecord, Finding, PropertyRecord, Record, Statistics, SubjectRecord
+from specverify.audit.records import CaseRecord, Finding, Likely, Part, PropertyRecord, Record, Speed, Statistics, SubjectRecord
+from specverify.audit.suite import properties
 from specverify.audit.verdict import Verdict, verdicts
 from specverify.report.evidence import p_values, strongest
 from specverify.report.findings import chapters
+from specverify.report.formulas import FORMULAS, SUPPORT
 from specverify.report.gaps import answered, gaps
 from specverify.report.guarantees import rungs, standings
 from specverify.report.matrix import WIDEST, matrices
+from specverify.report.speed import paces
+from specverify.report.text import likely_text
 
 
 def row(
@@ -69,8 +74,15 @@ def test_a_standing_tells_how_it_is_known() -> None:
     joint, _, support, *_ = standings(given, rungs([given]))
     assert (joint.detail, joint.finding) == ("with support", "f2")
     assert (support.detail, support.finding) == ("CHN-003", "f2")
-    alone = verdict(LAW)
-    assert standings(alone, rungs([alone]))[0].detail == "10 cases, 2,000 draws; finds a total variation of 0.15 with probability 99 %"
+    for draws, told in ((2_000, "finds a total variation of 0.13 with probability 99 %"), (50, "50 draws, too few to find a total variation for sure")):
+        alone = verdict(LAW, CaseRecord("step", "CHN-008", "d", "ok", Statistics(draws, 0.0, dof=62 if draws > 50 else 500)))
+        assert standings(alone, rungs([alone]))[0].detail == f"10 cases, 2,000 draws; {told}"
+
+
+def test_a_rung_with_weaker_evidence_than_its_laws_tells_theirs() -> None:
+    given = verdict(row("CHN-008", "joint", evidence="exact", law=True), row("CHN-005", "joint"))
+    joint = standings(given, rungs([given]))[0]
+    assert (joint.mark.word, joint.detail) == ("statistical", "20 cases, 4,000 draws; its laws exact")
 
 
 def test_a_cell_leads_to_the_finding_behind_it() -> None:
@@ -114,6 +126,49 @@ def test_cards_stop_where_the_room_ends_gravest_first() -> None:
     grave, light = chapters([given], 1)
     assert ([card.finding.id for card in grave.cards], [left.id for left in grave.brief]) == (["f2"], ["f1"])
     assert (light.cards, [left.id for left in light.brief]) == ([], ["a1"])
+    assert grave.counts == ""
+
+
+def test_findings_that_one_fault_explains_have_one_root_cause() -> None:
+    fault = Likely(("residual-from-p", "another"), "Draws from p.", ("B022",), fits=True, left=0.0, behind=0.0, drawn=False)
+    part = Part("replacement", 1, 0, None, 0.5, wrong=True)
+    support, law = (msgspec.structs.replace(one, likely=(fault,), parts=parts) for one, parts in ((BROKEN_SUPPORT[0], ()), (BROKEN_LAW[0], (part,))))
+    other = msgspec.structs.replace(finding("f3", "CHN-001"), likely=(msgspec.structs.replace(fault, fits=False),))
+    blocked = row("CHN-011", "support", "blocked", "CHN-003")
+    (chapter,) = chapters([verdict(support, law, other, BROKEN_SUPPORT[1], BROKEN_LAW[1], blocked)], 10)
+    assert [[one.id for one in card.findings] for card in chapter.cards] == [["f1", "f2"], ["f3"]]
+    assert chapter.counts == "2 root causes, 3 findings."
+    assert chapter.cards[0].blocked == ("CHN-011",)
+    assert chapter.cards[0].formula.startswith("P(X₁ … Xᵧ₊₁")
+    (chapter,) = chapters([verdict(support, law, other)], 2)
+    assert ([len(card.findings) for card in chapter.cards], [one.id for one in chapter.brief]) == ([2], ["f3"])
+
+
+def test_every_formula_is_of_a_property_that_judges_what_comes_out() -> None:
+    assert all(properties()[id_].guards in ("joint", "position", "support", "greedy") for id_ in FORMULAS)
+    assert {id_ for id_, formula in FORMULAS.items() if formula == SUPPORT} <= {id_ for id_, one in properties().items() if one.guards == "support"}
+
+
+def test_long_lists_of_likely_faults_are_cut() -> None:
+    many = Likely(tuple(f"fault-{n}" for n in range(30)), "It fails.", ("B001",), fits=True, left=0.0, behind=0.0, drawn=False)
+    assert likely_text((many,)) == "fault-0 or fault-1 or fault-2 or 27 others (B001): It fails."
+    nothing = msgspec.structs.replace(many, fits=False, left=1.0)
+    assert likely_text((nothing, nothing)) == "unknown; none of the 60 known faults that were compared explains any of it"
+    assert "leaves 98% of the deviation unexplained" in likely_text((msgspec.structs.replace(nothing, left=0.98),))
+
+
+def test_what_a_claim_leaves_out_is_not_promised() -> None:
+    rows = [row("CHN-008", "joint", "not applicable"), row("CHN-001", "well-formed")]
+    given = verdicts([SubjectRecord("step", "./x", "verify_chain", "lossy(typical)")], list(rows))
+    assert [one.mark.word for one in standings(given[0], rungs(given))] == ["not promised"] * 4 + ["statistical"]
+
+
+def test_speed_adds_up_over_properties() -> None:
+    rows = [msgspec.structs.replace(LAW, property=f"CHN-{n}", speed=Speed(100, 120, 150, 140, 160)) for n in (1, 2)]
+    (pace,) = paces([verdict(*rows, row("CHN-003", "support"))])
+    assert pace.speed.steps == 200
+    assert (pace.length, pace.acceptance) == ((1.2, 1.4), (0.8, 0.875))
+    assert list(paces([verdict(LAW)])) == []
 
 
 def test_p_values_are_of_first_looks_at_laws() -> None:

@@ -79,6 +79,7 @@ def test_the_wheel_holds_what_is_read_at_run_time(wheel: zipfile.ZipFile) -> Non
         "specverify/cli/templates/workflow.yml.txt",
         "specverify/audit/pytest.ini",
         "specverify/report/report.html.j2",
+        "specverify/report/parts/style.css",
         "specverify/gallery/transformers.py",
         "specverify/py.typed",
         "specprops/properties.json",

@@ -149,6 +149,13 @@ def test_a_finding_that_is_another_now_is_changed_and_one_that_nobody_looked_at_
     assert (told.fixed, told.changed) == ((), ("ab12cd34 CHN-008 [step]  is not judged any more",))
 
 
+def test_a_subject_of_one_run_alone_is_one_line() -> None:
+    others: list[Record] = [msgspec.structs.replace(row(f"CHN-00{n}"), subject="block") for n in (5, 6, 7)]
+    told = difference([row("CHN-005")], [row("CHN-005"), *others])
+    assert (told.changed, told.new, told.power) == (("[block]  not there -> judged",), (), ())
+    assert difference(others, [row("CHN-005")]).changed == ("[block]  judged -> not there", "[step]  not there -> judged")
+
+
 def test_diff_and_baseline_as_commands(tmp_path: Path, command: Callable) -> None:
     for name, found in (("a", run(found=[row("CHN-008")])), ("b", run())):
         (tmp_path / "reports" / name).mkdir(parents=True)

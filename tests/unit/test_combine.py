@@ -7,7 +7,7 @@ import pytest
 
 from specverify.audit.combine import combined
 from specverify.audit.events import write_records
-from specverify.audit.records import Certificate, Finding, Footer, Header, PropertyRecord, Record, Sign, SubjectRecord, Together
+from specverify.audit.records import Certificate, Finding, Footer, Header, PropertyRecord, Record, Sign, Speed, SubjectRecord, Together
 from specverify.errors import SpecverifyError
 from specverify.stats import RunWide
 
@@ -57,6 +57,14 @@ def test_what_no_shard_saw_is_a_health_note_and_what_one_saw_is_none(tmp_path: P
         (tmp_path / name).mkdir()
         done = combined(shards(tmp_path / name, *([row("CHN-001", signs=(sign,))] for sign in parts)), tmp_path / name / "all")
         assert len(done.verdicts[0].health) == notes, name
+
+
+def test_speeds_of_shards_are_added(tmp_path: Path) -> None:
+    done = combined(
+        shards(tmp_path, [row("CHN-001", speed=Speed(10, 9, 10, 8, 10))], [row("CHN-001", speed=Speed(5, 1, 5, 4, 5))], [row("CHN-001")]), tmp_path / "all"
+    )
+    (judged,) = [one for one in done.records if isinstance(one, PropertyRecord)]
+    assert judged.speed == Speed(15, 10, 15, 12, 15)
 
 
 def test_the_same_finding_of_two_shards_is_one(tmp_path: Path) -> None:

@@ -74,6 +74,27 @@ def test_accepted_lengths_are_counted() -> None:
     assert not signs({((0,), 1, (0, 2)): 50})["rejection"].seen
 
 
+def test_speed_stands_beside_that_of_the_standard_rule() -> None:
+    gathered = Health("verify_chain")
+    for counts in ({((0,), 0, (1, 2)): 50, ((2,), 1, (0, 2)): 150}, {((0,), 1, (0, 2)): 100}):
+        gathered.outcomes(CASE, seen(counts))
+    assert gathered.speed is not None
+    assert (gathered.speed.steps, gathered.speed.accepted, gathered.speed.judged) == (300, 250, 300)
+    assert gathered.speed.standard_accepted == pytest.approx(300 * 0.75)  # sum min(p, q) of the first rows
+    assert gathered.speed.standard_judged == 300
+
+
+def test_the_standard_accepted_length_is_that_of_its_law() -> None:
+    p, q = np.array([[0.5, 0.5], [0.25, 0.75], [1.0, 0.0]]), np.array([[0.75, 0.25], [0.5, 0.5]])
+    case = {"p": array("float64", (3, 2), p.ravel().tolist()), "q": array("float64", (2, 2), q.ravel().tolist())}
+    law = standard(p.tolist(), q.tolist())
+    gathered = Health("verify_chain")
+    gathered.outcomes(case, seen({((0, 0), *outcome): 1000 * mass for outcome, mass in law.probabilities.items()}))
+    assert gathered.speed is not None
+    assert gathered.speed.accepted == pytest.approx(gathered.speed.standard_accepted)
+    assert gathered.speed.judged == pytest.approx(gathered.speed.standard_judged)
+
+
 def test_a_completion_of_ours_is_no_variety_of_the_subject() -> None:
     assert not signs({((0,), 0, (1, 2)): 50, ((0,), 0, (1, 0)): 50})["variety"].seen
     assert signs({((0,), 0, (1, 2)): 50, ((0,), 0, (2, 2)): 50})["variety"].seen

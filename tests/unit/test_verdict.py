@@ -36,14 +36,28 @@ def test_a_claim_needs_a_judged_property_of_its_own_kind() -> None:
         assert (verdict.exit_code, verdict.sentence) == (4, f"Nothing that the claim {claim} promises was checked.")
 
 
-def test_fewer_draws_than_resolve_what_is_promised_are_told() -> None:
+def test_what_the_draws_resolve_is_told_by_the_case_that_resolves_least() -> None:
     law = msgspec.structs.replace(row("ok"), law=True)
-    for draws, told in ((200, True), (2_000, False)):
-        cases = [CaseRecord("s", "SMP-001", "a", "ok", Statistics(n, 0.0)) for n in (draws, 2_000)]
+    for looks, told in (
+        ([(2_000, 63)], "a total variation of 0.13 is found with probability 99 % (the fewest draws of a case were 2,000)."),
+        ([(2_000, 63), (200, 7)], "a total variation of 0.3 is found with probability 99 % (the fewest draws of a case were 200)."),
+        ([(2_000, 63), (5, 7)], "a case had 5 draws alone, too few to find a total variation for sure."),
+        ([(2_000, None)], "a total variation of 0.13 is found"),
+        ([], "Laws were judged by sampling."),
+    ):
+        cases = [CaseRecord("s", "SMP-001", "a", "ok", Statistics(draws, 0.0, dof=dof)) for draws, dof in looks]
         (verdict,) = verdicts([GOOD], [*cases, law])
-        assert ("The fewest draws of a case were 200, which find less." in verdict.sentence) == told
+        assert told in verdict.sentence
+    (verdict,) = verdicts([GOOD], [CaseRecord("s", "SMP-001", "a", "ok", Statistics(60, 0.0, dof=63, cells=2)), law])
+    assert "a total variation of 0.49 is found" in verdict.sentence
     (verdict,) = verdicts([GOOD], [CaseRecord("s", "SMP-001", "a", "ok", Statistics(60, 0.0)), row("ok")])
-    assert "fewest" not in verdict.sentence
+    assert "sampling" not in verdict.sentence
+
+
+def test_a_lossy_claim_is_told_to_promise_no_law() -> None:
+    judged = msgspec.structs.replace(row("ok"), guards="efficiency")
+    (verdict,) = verdicts([msgspec.structs.replace(GOOD, claim="lossy(typical)")], [judged])
+    assert verdict.sentence.endswith("A lossy claim promises no law, and none was judged: the output may differ from the target's.")
 
 
 def test_a_worker_that_does_not_come_back_is_3() -> None:
@@ -61,8 +75,8 @@ def test_what_only_an_option_makes_a_failure_leaves_the_claim_standing() -> None
 def test_laws_are_spoken_of_only_where_one_was_judged() -> None:
     (without,) = verdicts([GOOD], [row("ok")])
     (judged,) = verdicts([GOOD], [msgspec.structs.replace(row("ok"), law=True)])
-    assert "total variation" not in without.sentence
-    assert "total variation 0.15" in judged.sentence
+    assert "Laws" not in without.sentence
+    assert "Laws were judged by sampling" in judged.sentence
 
 
 def test_of_several_subjects_the_first_in_priority() -> None:
