@@ -256,7 +256,7 @@ class State:
             in_process=option.specverify_in_process,
             scope=option.specverify_scope or config.scope or "small",
             known=tuple(config.known),
-        )
+        ).finding(config.detect)
 
     def plan_of(self, path: Path) -> Plan:
         """Load a subjects file in a worker and describe it."""
