@@ -155,8 +155,8 @@ def test_why_there_is_no_script() -> None:
     rare = Alone(excess=(Excess("(0)", 1e-7, 0.0, ((0,),)),))
     assert why_not(file("x", "./x", Alone(calls=(FRONT,))), where) == ""
     for alone, contract, words in (
-        (None, "pad_path", "only findings"), (Alone(why_not="the process ends"), "pad_path", "the process ends"), (Alone(calls=(FRONT,)), "seeding", "functions or models"),
-        (drawn, "verify_batch", "takes more of specverify"), (rare, "sample", "too small or too rare"),
+        (None, "pad_path", "only findings"), (Alone(why_not="the process ends"), "pad_path", "the process ends"), (Alone(calls=(FRONT,)), "verify_tree_lcrs", "functions or models"),
+        (Alone(calls=(FRONT,)), "generate", "compares single calls"), (drawn, "seeding", "takes more of specverify"), (rare, "sample", "too small or too rare"),
     ):  # fmt: skip
         assert words in why_not(file("x", "./x", alone, contract), where)
     assert "a program" in why_not(file("x", "./x", Alone(calls=(FRONT,))), source("exec:./x"))
