@@ -51,6 +51,7 @@ def test_it_is_read_from_its_own_file_or_from_pyproject(tmp_path: Path) -> None:
 
 
 MISTAKES = [
+    ("detct = 0.01", "no key of the configuration 'detct'", "Did you mean 'detect'?"),
     ("budgt = 5", "no key of the configuration 'budgt'", "Did you mean 'budget'?"),
     ('[subjects.a]\nuse = "x"\nclam = "lossless"', "'clam'", "Did you mean 'claim'?"),
     ('[[known]]\nfinding = "a"\nreson = "b"', "'reson'", "Did you mean 'reason'?"),
