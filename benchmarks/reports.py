@@ -64,8 +64,8 @@ def table(reports: Path) -> str:
 
 
 def runs(reports: Path) -> list[Path]:
-    """Folders that hold the records of a run, however deep."""
-    return sorted(events.parent for events in reports.rglob(EVENTS))
+    """Folders that hold the records of a run, however deep; not those that an audit has left here, which begin with its date."""
+    return sorted(events.parent for events in reports.rglob(EVENTS) if not events.relative_to(reports).parts[0][0].isdigit())
 
 
 def main(reports: Path = REPORTS) -> None:
