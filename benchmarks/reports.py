@@ -1,4 +1,4 @@
-"""Rebuild all of `reports/` from the records in it: each page anew, no path of a machine in what is published, and the table of verdicts in `reports/README.md`.
+"""Rebuild all of `reports/` from the records in it: each page anew, no path of a machine in what is published, an index of all, and the table of verdicts in `reports/README.md`.
 
 python -m benchmarks.reports [FOLDER]
 """
@@ -17,6 +17,7 @@ from specverify.audit.baseline import accepted
 from specverify.audit.events import EVENTS, read_events
 from specverify.audit.records import Header, Record, SubjectRecord
 from specverify.audit.verdict import verdicts
+from specverify.report import index as index_page
 from specverify.report.forms import FORMS
 
 REPORTS = Path(__file__).resolve().parent.parent / "reports"
@@ -46,21 +47,21 @@ def clean(events: Path) -> None:
         events.write_bytes(new)
 
 
-def rows(folder: Path, found: Sequence[Record]) -> Iterator[str]:
+def rows(name: str, found: Sequence[Record]) -> Iterator[str]:
     """A line of the table for each subject of a run."""
     header = next(record for record in found if isinstance(record, Header))
     subjects = [record for record in found if isinstance(record, SubjectRecord)]
     for verdict in verdicts(subjects, list(found), accepted(header)):
         one = verdict.subject
         versions = ", ".join(f"{name} {version}" for name, version in one.versions.items() if name not in {"python", "numpy"})
-        page = f"[{folder.name}]({folder.name}/{FORMS['html'].file})"
+        page = f"[{name}]({name}/{FORMS['html'].file})"
         yield f"| `{one.subject}` ({one.contract}) | {versions} | {verdict.headline.lower()} | {len(verdict.having('finding'))} | {page} |"
 
 
 def table(reports: Path) -> str:
     """Of all runs that are published."""
     head = ["| subject | versions | verdict | findings | report |", "| --- | --- | --- | --- | --- |"]
-    return "\n".join([*head, *(row for run in runs(reports) for row in rows(run, read_events(run)))])
+    return "\n".join([*head, *(row for run in runs(reports) for row in rows(str(run.relative_to(reports)), read_events(run)))])
 
 
 def runs(reports: Path) -> list[Path]:
@@ -74,6 +75,8 @@ def main(reports: Path = REPORTS) -> None:
         clean(run / EVENTS)
         (run / FORMS["html"].file).write_text(FORMS["html"].render(read_events(run)), encoding="utf-8")
         print(run)
+    place = reports / FORMS["html"].file
+    place.write_text(index_page.render({run: read_events(run) for run in runs(reports)}, place), encoding="utf-8")
     index = reports / "README.md"
     text = index.read_text(encoding="utf-8")
     before, begun, rest = text.partition(BEGIN)
