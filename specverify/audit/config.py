@@ -33,7 +33,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     suite: str | None = None
     alpha: float | None = None
     run_key: str | None = None
-    budget: int | None = None
+    budget: int | str | None = None
     detect: float | None = None
     scope: str | None = None
     fail_on: list[str] | None = None

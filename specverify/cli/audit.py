@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +25,7 @@ def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
     checkout: options.Checkout = None,
     run_key: options.RunKey = RUN_KEY,
     alpha: options.Alpha = ALPHA,
-    budget: options.Budget = CONFIRM_DRAWS,
+    budget: options.Budget = str(CONFIRM_DRAWS),
     detect: options.Detect = None,
     fail_on: options.FailOn = None,
     strict: Annotated[
@@ -43,19 +44,19 @@ def audit(  # noqa: PLR0913, PLR0917  each is an option of the command
     debug: options.Debug = False,  # noqa: ARG001  read by main
 ) -> None:
     """Judge subjects and say whether they keep the target's law, how that is known, and where they do not."""
-    part, parts = _shard(shard)
+    (part, parts), (draws, length) = _shard(shard), options.spent(budget)
     config = read_config(Path.cwd())
     forms = named(report or [PAGE])
     settings = options.checked(
         Settings(
-            run_key=run_key, draws=budget, fail_on=tuple(fail_on or ()), call_seconds=call_seconds, memory=int(memory * options.GIGABYTE), in_process=in_process,
+            run_key=run_key, draws=draws, fail_on=tuple(fail_on or ()), call_seconds=call_seconds, memory=int(memory * options.GIGABYTE), in_process=in_process,
             scope=scope, shard=part, shards=parts, alpha=alpha, known=tuple(config.known), strict=strict,
         ).finding(options.wanted_tv(detect)), workers,
     )  # fmt: skip
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a run that is told to end leaves a marked report, like one that is interrupted
     console = Console(quiet=quiet, plain=plain)
     with console:
-        watcher = Watcher(console.started, console.record)
+        watcher = Watcher(console.started, console.record, time.monotonic() + length)
         finished = run_audit(subjects, settings, python=python, out=out, workers=workers, watcher=watcher, config=config, checkout=checkout)
     console.finished(finished, write_into(finished.folder, finished.records, forms))
     raise typer.Exit(finished.exit_code)

@@ -29,7 +29,7 @@ def fuzz(  # noqa: PLR0913, PLR0917  each is an option of the command
     checkout: options.Checkout = None,
     run_key: options.RunKey = RUN_KEY,
     alpha: options.Alpha = ALPHA,
-    budget: options.Budget = CONFIRM_DRAWS,
+    budget: options.Draws = CONFIRM_DRAWS,
     detect: options.Detect = None,
     fail_on: options.FailOn = None,
     call_seconds: options.CallSeconds = 10.0,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from specverify.audit.settings import ALPHA, FAIL_ON, SCOPES, Settings
+from specverify.audit.settings import ALPHA, CONFIRM_DRAWS, FAIL_ON, SCOPES, Settings
+from specverify.cli.durations import seconds
 from specverify.errors import SpecverifyError, unknown
 from specverify.report.forms import FORMS
 
@@ -22,7 +24,15 @@ Python = Annotated[str | None, typer.Option(envvar="SPECVERIFY_PYTHON", help="In
 Checkout = Annotated[str | None, typer.Option(metavar="PATH", help="Folder of the repository that a gallery entry imports from.")]
 RunKey = Annotated[str, typer.Option(envvar="SPECVERIFY_RUN_KEY", help="Key that all seeds are hashed from.")]
 Alpha = Annotated[float, typer.Option(envvar="SPECVERIFY_ALPHA", help="Chance that a correct subject fails the whole run.")]
-Budget = Annotated[int, typer.Option(min=1, envvar="SPECVERIFY_BUDGET", help="Draws of a confirmation.")]
+Draws = Annotated[int, typer.Option("--budget", min=1, envvar="SPECVERIFY_BUDGET", help="Draws of a confirmation.")]
+Budget = Annotated[
+    str,
+    typer.Option(
+        metavar="DRAWS|TIME",
+        envvar="SPECVERIFY_BUDGET",
+        help="Draws of a confirmation, such as 20000; or a time, such as 60s: what was not reached by then is inconclusive.",
+    ),
+]
 Detect = Annotated[
     float | None,
     typer.Option(
@@ -63,6 +73,19 @@ def checked(settings: Settings, workers: str) -> Settings:
     if not 0 < settings.alpha < 1:
         raise SpecverifyError(f"alpha is a chance between 0 and 1, not {settings.alpha:g}.", hint=f"Leave it out: {ALPHA:g} is the default.")
     return settings
+
+
+def spent(budget: str) -> tuple[int, float]:
+    """Draws of a confirmation and the seconds that a run may take, one of which a budget says.
+
+    Raises:
+        SpecverifyError: it says neither.
+    """
+    if not budget.isdigit():
+        return CONFIRM_DRAWS, seconds(budget)
+    if not int(budget):
+        raise SpecverifyError("A budget of no draws confirms nothing.", hint="Write draws as 20000, or a time as 60s.")
+    return int(budget), math.inf
 
 
 def wanted_tv(detect: float | None) -> float | None:
