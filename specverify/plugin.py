@@ -257,7 +257,7 @@ class State:
         return Settings(
             run_key=option.specverify_run_key or config.run_key or RUN_KEY,
             alpha=config.alpha or ALPHA,
-            draws=option.specverify_budget or config.budget or CONFIRM_DRAWS,
+            draws=option.specverify_budget or (config.budget if isinstance(config.budget, int) else CONFIRM_DRAWS),  # a time is the command's own
             fail_on=tuple(option.specverify_fail_on or config.fail_on or ()),
             in_process=option.specverify_in_process,
             scope=option.specverify_scope or config.scope or "small",
