@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import importlib.util
+import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +42,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """Find the run's folder, take in the subjects file of the root, and read the plan."""
     config.addinivalue_line("markers", "specverify: a property of specverify on one subject")
     config.stash[STATE] = state = State(config)
+    if config.option.specverify_plan and not state.is_worker:
+        from specverify.subjects.bootstrap import end_with_parent
+
+        threading.Thread(target=end_with_parent, args=(os.getppid(),), daemon=True).start()  # an audit that is killed leaves nobody at work
     _add_subjects_file(config, state)  # xdist's workers start from the original arguments, so each process does it
 
 
@@ -251,12 +257,12 @@ class State:
         return Settings(
             run_key=option.specverify_run_key or config.run_key or RUN_KEY,
             alpha=config.alpha or ALPHA,
-            draws=option.specverify_budget or config.budget or CONFIRM_DRAWS,
+            draws=option.specverify_budget or (config.budget if isinstance(config.budget, int) else CONFIRM_DRAWS),  # a time is the command's own
             fail_on=tuple(option.specverify_fail_on or config.fail_on or ()),
             in_process=option.specverify_in_process,
             scope=option.specverify_scope or config.scope or "small",
             known=tuple(config.known),
-        )
+        ).finding(config.detect)
 
     def plan_of(self, path: Path) -> Plan:
         """Load a subjects file in a worker and describe it."""

@@ -9,6 +9,7 @@ from specprops.trial import Recorded, Trial
 from specprops.violation import NoAnswer, NotJudged, Violation
 from specverify.audit.records import Alone, Call, Excess, arguments
 from specverify.audit.standalone.literals import LONGEST, literal
+from specverify.audit.standalone.script import LOOPS
 from specverify.contracts import CONTRACTS, Case, recast
 from specverify.errors import SpecverifyError
 from specverify.law import Outcome, show_outcome
@@ -40,8 +41,20 @@ def alone(claim: Claim, bench: Bench, case: Case, violation: Violation) -> Alone
     question = violation.question if isinstance(seen, Observed) else seen.question
     if question is None or question.keep is not None:
         return Alone(why_not="it is seen in batches of copies")
+    if told := _of_a_loop(bench):
+        return Alone(why_not=told)
     excess = _excess(question, seen)
     return Alone(excess=excess, spans=question.spans, lifted=_lifted(bench)) if excess else Alone(why_not="no outcome comes too often")
+
+
+def _of_a_loop(bench: Bench) -> str:
+    """Why a script cannot play a loop, or nothing."""
+    described = bench.subject.description
+    if described.contract not in LOOPS:
+        return ""
+    if described.models not in (None, "callable"):
+        return f"its models are of the form {described.models}, which specverify builds with a cache"
+    return "all rounds of a text share a seed" if described.rng == "counter" else ""
 
 
 def _excess(question: Question, seen: Exactly | Observed) -> tuple[Excess, ...]:

@@ -41,7 +41,7 @@ def combined(folders: Sequence[Path], folder: Path) -> Finished:
     runs = [read_events(one) for one in folders]
     header = _header([_of(Header, run)[0] for run in runs], folder.name)
     subjects = _of(SubjectRecord, runs[0])
-    found = list(_merged(header, runs))
+    found = list(merged(header, runs))
     given = verdicts(subjects, found, accepted(header))
     footers = [footer for run in runs for footer in _of(Footer, run)]
     whole = len(footers) == len(runs) and all(footer.complete for footer in footers)
@@ -68,8 +68,14 @@ def _header(given: Sequence[Header], name: str) -> Header:
     return msgspec.structs.replace(first, run=name, shard=1, shards=1)
 
 
-def _merged(header: Header, runs: Sequence[Sequence[Record]]) -> Iterator[Record]:
-    """The properties in the suite's order, each with its findings; what a prerequisite of another shard blocks is blocked."""
+def merged(header: Header, runs: Sequence[Sequence[Record]], *, rounds: bool = False) -> Iterator[Record]:
+    """The properties in the suite's order, each with its findings; what a prerequisite of another part blocks is blocked.
+
+    Args:
+        header: of the whole.
+        runs: its parts.
+        rounds: whether each part was judged in full with a share of alpha of its own, so that nothing is tested again over them together.
+    """
     rows: dict[tuple[str, str], list[PropertyRecord]] = {}
     for run in runs:
         for row in _of(PropertyRecord, run):
@@ -77,8 +83,9 @@ def _merged(header: Header, runs: Sequence[Sequence[Record]]) -> Iterator[Record
     statuses: dict[tuple[str, str], str] = {}
     for (subject, name), parts in rows.items():
         findings = _findings(runs, subject, name)
-        alarm = _alarm(header, runs, subject, name)
-        row = _row(parts, [*findings, *([alarm] if alarm else [])])
+        alarm = None if rounds else _alarm(header, runs, subject, name)
+        row = _row(parts, alarm)
+        findings = findings if rounds else [one for one in findings if one.id == row.reason] or findings[:1]
         blocker = next((after for after in properties()[name].after if statuses.get((subject, after)) in {"failed", "lost", "inconclusive", "blocked"}), None)
         if blocker is not None:
             row, findings, alarm = msgspec.structs.replace(row, status="blocked", reason=blocker), [], None
@@ -89,17 +96,20 @@ def _merged(header: Header, runs: Sequence[Sequence[Record]]) -> Iterator[Record
 
 
 def _findings(runs: Sequence[Sequence[Record]], subject: str, name: str) -> list[Finding]:
-    """Each once, from the first shard that has it."""
+    """Each once, from the first part that has it."""
     found = [one for run in runs for one in _of(Finding, run) if (one.subject, one.property) == (subject, name)]
-    return list({one.id: one for one in reversed(found)}.values())[:1]
+    firsts: dict[str, Finding] = {}
+    for one in found:
+        firsts.setdefault(one.id, one)
+    return list(firsts.values())
 
 
-def _row(parts: Sequence[PropertyRecord], findings: Sequence[Finding]) -> PropertyRecord:
+def _row(parts: Sequence[PropertyRecord], alarm: Finding | None) -> PropertyRecord:
     worst = min(parts, key=lambda row: WORST.index(row.status))
-    status, reason = (worst.status, worst.reason) if not findings or worst.status == "failed" else ("failed", findings[0].id)
+    status, reason = (worst.status, worst.reason) if alarm is None or worst.status == "failed" else ("failed", alarm.id)
     certificates, speeds = [row.certificate for row in parts if row.certificate is not None], [row.speed for row in parts if row.speed is not None]
     return msgspec.structs.replace(
-        worst, status=status, reason=findings[0].id if findings and status == "failed" else reason, evidence=min((row.evidence for row in parts), key=EVIDENCE.index),
+        worst, status=status, reason=reason, evidence=min((row.evidence for row in parts), key=EVIDENCE.index),
         cases=sum(row.cases for row in parts), draws=sum(row.draws for row in parts), seconds=round(sum(row.seconds for row in parts), 3),
         law=any(row.law for row in parts), certificate=_certificate(certificates) if certificates else None, signs=tuple(sign for row in parts for sign in row.signs),
         speed=functools.reduce(operator.add, speeds) if speeds else None,
@@ -108,6 +118,8 @@ def _row(parts: Sequence[PropertyRecord], findings: Sequence[Finding]) -> Proper
 
 def _certificate(parts: Sequence[Certificate]) -> Certificate:
     """Of all draws, whose number was fixed before they were split up."""
+    if len(parts) == 1:
+        return parts[0]
     counts = [(sum(count for count, _ in cell), cell[0][1]) for cell in zip(*(part.counts for part in parts), strict=True)]
     right, seen = Law({i: mass for i, (_, mass) in enumerate(counts)}), {i: count for i, (count, _) in enumerate(counts)}
     seen[-1] = sum(part.draws for part in parts) - sum(seen.values())

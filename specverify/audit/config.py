@@ -33,7 +33,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     suite: str | None = None
     alpha: float | None = None
     run_key: str | None = None
-    budget: int | None = None
+    budget: int | str | None = None
+    detect: float | None = None
     scope: str | None = None
     fail_on: list[str] | None = None
     report: list[str] | None = None
@@ -44,7 +45,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def defaults(self) -> dict[str, Any]:
         """What stands in the place of the command's defaults, by the names of its options."""
-        names = ("alpha", "run_key", "budget", "scope", "fail_on", "report", "python", "strict")
+        names = ("alpha", "run_key", "budget", "detect", "scope", "fail_on", "report", "python", "strict")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 

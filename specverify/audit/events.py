@@ -41,7 +41,7 @@ def write_records(run: Path, found: list[Record]) -> None:
 
 
 def read_events(run: Path) -> list[Record]:
-    """The records of a run, finished or cut short; `ending` tells which.
+    """The records of a run, finished or cut short; `ending` tells which. Of one that was killed, those of its shards too.
 
     Raises:
         SpecverifyError: a file that does not begin with a header, or that is broken in the middle.
@@ -52,7 +52,7 @@ def read_events(run: Path) -> list[Record]:
         raise SpecverifyError(f"{run / EVENTS} is damaged: {error}.", hint="Audit again; of a run that was killed the last line alone may be torn.") from None
     if not found or not isinstance(found[0], Header):
         raise SpecverifyError(f"{run / EVENTS} does not begin with a run's header.", hint="It is no file of a run, or it was cut off at its beginning.")
-    return found
+    return found if any(isinstance(record, Footer) for record in found) else found + shard_records(run)
 
 
 def ending(found: Sequence[Record]) -> str:

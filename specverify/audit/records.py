@@ -32,7 +32,7 @@ class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Header(msgspec.Struct, tag="header", tag_field="kind", frozen=True):
-    """First line: what was asked for, on what. `known` are the findings of the configuration that are accepted."""
+    """First line: what was asked for, on what. `known` are the findings of the configuration that are accepted; `rounds` of `fuzz` share alpha."""
 
     format: int
     version: str
@@ -51,6 +51,7 @@ class Header(msgspec.Struct, tag="header", tag_field="kind", frozen=True):
     shard: int = 1
     shards: int = 1
     known: tuple[Known, ...] = ()
+    rounds: int = 1
 
 
 class SubjectRecord(msgspec.Struct, tag="subject", tag_field="kind", frozen=True):

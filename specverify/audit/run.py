@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import math
 import os
 import platform
 import re
@@ -37,6 +38,7 @@ INI = Path(__file__).with_name("pytest.ini")
 POLL_SECONDS = 0.1
 GRACE_SECONDS = 10
 INTERRUPTION = "interrupted"
+TIME_UP = "the time was up"
 PYTEST_ENDED = (0, 1, 5)
 """All passed, some failed, none collected: the suite did its work. Anything else is ours to explain."""
 
@@ -56,10 +58,11 @@ class Finished:
 
 @dataclass(frozen=True)
 class Watcher:
-    """What a console does while a run goes on."""
+    """What a console does while a run goes on, and until when, on the clock of `time.monotonic`, it may."""
 
     started: Callable[[Header, list[SubjectRecord]], None] = lambda _header, _subjects: None
     record: Callable[[Record], None] = lambda _: None
+    until: float = math.inf
 
 
 def audit(
@@ -90,16 +93,16 @@ def audit(
     """
     began = time.monotonic()
     sources = list(dict.fromkeys(configured(argument, config or Config(), python, checkout) for argument in arguments))
-    folder = _folder(out, arguments)
+    folder = run_folder(out, arguments)
     plan, subjects, reason = Plan(settings, ()), list[SubjectRecord](), INTERRUPTION
-    _write_open(folder, _header(folder.name, arguments, settings), subjects)
+    _write_open(folder, header_of(folder.name, arguments, settings), subjects)
     with contextlib.suppress(KeyboardInterrupt):
         plan, subjects = _described(sources, settings)
-        header = _header(folder.name, arguments, plan.settings)
+        header = header_of(folder.name, arguments, plan.settings)
         _write_open(folder, header, subjects)
         watcher.started(header, subjects)
         reason = judge(plan, folder, workers, watcher)
-    return _finish(folder, _header(folder.name, arguments, plan.settings), subjects, plan, reason, began)
+    return _finish(folder, header_of(folder.name, arguments, plan.settings), subjects, plan, reason, began)
 
 
 def _described(sources: list[Source], settings: Settings) -> tuple[Plan, list[SubjectRecord]]:
@@ -126,8 +129,11 @@ def judge(plan: Plan, folder: Path, workers: str, watcher: Watcher) -> str:
     with (folder / LOG).open("wb") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=_environment())  # noqa: S603
         try:
-            for record in _follow(process, folder):
+            for record in _follow(process, folder, watcher.until):
                 watcher.record(record)
+        except TimeoutError:
+            _stop(process)
+            return TIME_UP
         except KeyboardInterrupt:
             _stop(process)
             raise
@@ -170,8 +176,12 @@ def _processes(workers: str, subjects: int) -> int:
     return max(1, min(wanted, subjects))
 
 
-def _follow(process: subprocess.Popen[bytes], folder: Path) -> Iterator[Record]:
-    """Records as the shards grow, until the process ends."""
+def _follow(process: subprocess.Popen[bytes], folder: Path, until: float) -> Iterator[Record]:
+    """Records as the shards grow, until the process ends.
+
+    Raises:
+        TimeoutError: the time is up before.
+    """
     places: dict[Path, int] = {}
     ended = False
     while not ended:
@@ -184,6 +194,8 @@ def _follow(process: subprocess.Popen[bytes], folder: Path) -> Iterator[Record]:
             places[shard] = places.get(shard, 0) + len(whole)
             for line in whole.splitlines():
                 yield records.decode(line)
+        if not ended and time.monotonic() > until:
+            raise TimeoutError
         if not ended:
             time.sleep(POLL_SECONDS)
 
@@ -218,8 +230,8 @@ def _unreached(plan: Plan, found: list[Record], reason: str) -> list[Record]:
     ]
 
 
-def _folder(out: Path, arguments: list[str]) -> Path:
-    """reports/DATE-TIME-SUBJECT, made anew; a number is added where two runs start within a second."""
+def run_folder(out: Path, arguments: list[str]) -> Path:
+    """OUT/DATE-TIME-SUBJECT, made anew; a number is added where two runs start within a second."""
     stamp = datetime.datetime.now(tz=datetime.UTC).strftime("%Y%m%d-%H%M%S")
     subject = re.sub(r"[^A-Za-z0-9.]+", "-", arguments[0]).strip("-.")[:40] or "here"
     names = [f"{stamp}-{subject}", *(f"{stamp}-{subject}-{number}" for number in range(2, 100))]
@@ -230,7 +242,8 @@ def _folder(out: Path, arguments: list[str]) -> Path:
     raise FileExistsError(out / names[0])
 
 
-def _header(run: str, arguments: list[str], settings: Settings) -> Header:
+def header_of(run: str, arguments: list[str], settings: Settings) -> Header:
+    """First record of a run."""
     return Header(
         format=records.FORMAT, version=specverify.__version__, suite=SUITE, run=run, arguments=tuple(arguments), run_key=settings.run_key,
         alpha=settings.alpha, draws=settings.draws, pairs=settings.pairs, fail_on=settings.fail_on,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,8 @@ SCREEN_DRAWS = 2_000
 """Per case while cases are searched: a fault of total variation 0.1 on 8 cells is flagged by most of them."""
 CONFIRM_DRAWS = 20_000
 """Of the one confirmation per property: reaches 1e-6 / 20 at total variation 0.05 on 8 cells."""
+SCREEN_FINDS, CONFIRM_FINDS = 0.15, 0.05
+"""Total variations that these find with a chance of 99 %, spread over up to 64 outcomes (tests/unit/test_fuzz.py holds them against `stats.power`)."""
 FAIL_ON = ("grid", "advisory")
 SCOPES = ("none", "small", "large")
 
@@ -61,6 +64,13 @@ class Settings(msgspec.Struct, frozen=True):
     def mine(self, digest: str) -> bool:
         """Whether a case is of this shard."""
         return int(digest, 16) % self.shards == self.shard - 1
+
+    def finding(self, tv: float | None) -> Settings:
+        """With draws for a total variation (None: as they are), never fewer than before: what n draws find falls with the root of n."""
+        if tv is None:
+            return self
+        screen, draws = (math.ceil(n * (finds / tv) ** 2) for n, finds in ((SCREEN_DRAWS, SCREEN_FINDS), (CONFIRM_DRAWS, CONFIRM_FINDS)))
+        return msgspec.structs.replace(self, screen=max(screen, self.screen), draws=max(draws, self.draws))
 
     @property
     def threshold(self) -> float:

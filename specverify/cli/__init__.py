@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import sys
+import traceback
 
 from specverify.errors import SpecverifyError
 
 USAGE, UNDECIDED = 2, 4
+DEBUG = "--debug"
 
 
 def main() -> None:
     """Entry point of the command `specverify`."""
     from specverify.cli.app import app
 
-    debug = "--debug" in sys.argv
+    debug = DEBUG in sys.argv
+    sys.argv = [word for word in sys.argv if word != DEBUG]  # so that every verb takes it
     try:
         app()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  all are told
         if debug:
-            raise
+            traceback.print_exc()
         sys.exit(_told(error))
 
 

@@ -24,15 +24,17 @@ NAME, CONTRACT = 26, 16
 class Console:
     """Use as a context while the run goes on; `finished` prints the verdict after it."""
 
-    def __init__(self) -> None:
-        self._out = rich.console.Console(highlight=False, soft_wrap=True)
+    def __init__(self, *, quiet: bool = False, plain: bool = False) -> None:
+        """With `quiet` the verdict and what it rests on are printed alone; with `plain` a terminal gets what a file does."""
+        self._out = rich.console.Console(highlight=False, soft_wrap=True, no_color=plain or None, force_terminal=False if plain else None)
+        self._quiet = quiet
         self._bars: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
         self._rows: dict[str, list[PropertyRecord]] = {}
         self._wanted: dict[str, int] = {}
 
     def __enter__(self) -> Self:
-        if self._out.is_terminal:
+        if self._out.is_terminal and not self._quiet:
             columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), TextColumn("{task.fields[told]}"), TimeElapsedColumn())
             self._bars = Progress(*columns, console=self._out, transient=True)
             self._bars.start()
@@ -44,6 +46,8 @@ class Console:
 
     def started(self, header: Header, subjects: list[SubjectRecord]) -> None:
         """Print the heading and open a line per subject."""
+        if self._quiet:
+            return
         self._print(f"specverify {header.version} · suite {header.suite} · {' '.join(header.arguments)}")
         self._print(f"alpha {header.alpha:g} over {header.pairs} statistical checks · run key {header.run_key}\n")
         for told in dict.fromkeys(f"{record.source} on a checkout at {record.commit}" for record in subjects if record.checkout):

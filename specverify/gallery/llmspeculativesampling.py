@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 import specverify as sv
+from specverify.models.rows import ModelCache
 from specverify.models.tuples import TupleModel
 
 BOTH = ("float32", "float64")
@@ -49,6 +50,12 @@ def rollback(keys: Tensor, values: Tensor, probs: Tensor, keep: int) -> list[Ten
     return [first[0][0, 0], first[1][0, 0], cache._prob_history[0]]  # noqa: SLF001
 
 
+@sv.subject("kv_cache", name="llmss.KVCacheModel", conventions={"full": "grows"})
+def model_cache(capacity: int) -> ModelCache:
+    """Its rows, as its model's rounds append and cut them."""
+    return ModelCache(caches.KVCacheModel)
+
+
 def rows_asked(draft: Model, prefix: tuple[int, ...], gamma: int) -> Tensor:
     """The rows that the drafts were drawn from: those that the draft model was asked for behind the text, in order."""
     asked = sorted({one for one in draft.asked if len(one) >= len(prefix)}, key=len)[:gamma]
@@ -78,6 +85,26 @@ def autoregressive_sampling(probs: Tensor) -> int:
     """The first token behind a text of one id, of a model that gives one row everywhere; 2 is enough, whether N counts that id or not."""
     row = TupleModel(lambda _: probs)
     return int(plain(torch.zeros(1, 1, dtype=torch.long), row, 2)[0, 1])
+
+
+def filters(model: Model, top_k: int, top_p: float) -> dict[str, Any]:
+    """Its filters, each off by 0 where it would keep all."""
+    return {"top_k": top_k if top_k < model.width else 0, "top_p": top_p if top_p < 1 else 0.0}
+
+
+def text(loop: Any, prompt: Tensor, target: Model, draft: Model, gamma: int, most: int, temperature: float, top_k: int, top_p: float) -> Tensor:
+    """The first new ids of a loop that returns at least as many as it is asked for, behind the prompt."""
+    ids: Tensor = loop(prompt[None], TupleModel(draft), TupleModel(target), most, gamma=gamma, temperature=temperature, **filters(target, top_k, top_p))
+    return ids[0, len(prompt) :][:most]
+
+
+HEEDS = ("temperature", "top_k", "top_p")
+
+
+@sv.subject("generate", name="llmss.speculative_sampling (text)", models="callable", supports=HEEDS)
+def with_caches(prompt: Tensor, target: Model, draft: Model, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: None) -> Tensor:
+    """Over several rounds, with caches; it knows no end token."""
+    return text(loops.speculative_sampling, prompt, target, draft, gamma, most, temperature, top_k, top_p)
 
 
 class Registry(metaclass=shared.Singleton):  # type: ignore[metaclass]

@@ -4,6 +4,7 @@ Written from signatures and by trial. The package rebinds its submodule's name t
 """
 
 import sys
+from typing import Any
 
 import speculative_decoding  # noqa: F401
 import torch
@@ -81,3 +82,26 @@ def plain(
     """The loop without a draft model, which the other must agree with."""
     tokens: Tensor = package.base_decoding(Net(target), prompt[None], len(prompt) + max_new_tokens, temperature=temperature, filter_thres=0.0)
     return tokens[0]
+
+
+class TwoStages(nn.Module):
+    """A model that its same-model loop drafts with as far as the early exit, and then asks in full."""
+
+    def __init__(self, model: nn.Module, exits: nn.Module) -> None:
+        super().__init__()
+        self.model, self.exits = Net(model), Net(exits)
+
+    def forward(self, x: Tensor, seq_start_pos: Tensor | None = None, cache: Cache | None = None, return_early_exit_only: bool = False, **_rest: object) -> Any:  # noqa: FBT001  its loop's
+        """Logits and cache of the part that is asked; the full one starts from what the draft has read, which a table does not need."""
+        return (self.exits if return_early_exit_only else self.model)(x, seq_start_pos, cache, return_cache=True)
+
+
+@sv.subject("generate", name="lucidrains.speculative_decoding_with_same_model", models="module", supports=("temperature",))
+def same_model(
+    prompt: Tensor, target: nn.Module, draft: nn.Module, gamma: int, max_new_tokens: int, temperature: float, top_k: int, top_p: float, eos: None
+) -> Tensor:
+    """The early exit is a table of its own."""
+    tokens, _ = package.speculative_decoding_with_same_model(
+        TwoStages(target, draft), prompt[None], len(prompt) + max_new_tokens, gamma=gamma, temperature=temperature, filter_thres=0.0
+    )
+    return torch.as_tensor(tokens[0])

@@ -11,6 +11,7 @@ from src import engine, kvcache, util
 from torch import Tensor
 
 import specverify as sv
+from specverify.models.rows import VOCABULARY, ModelCache
 from specverify.models.tuples import TupleModel
 
 BOTH = ("float32", "float64")
@@ -51,11 +52,24 @@ def rollback(keys: Tensor, probs: Tensor, keep: int) -> list[Tensor]:
     return [k[0, 0], v[0, 0], cache._prob_history[0]]  # noqa: SLF001
 
 
-def decoding(target: Model, draft: Model, gamma: int, seed: int) -> Any:
+def with_vocabulary(model: Any) -> Any:
+    """A cache of a model that knows the width of its logits."""
+    cache = kvcache.KVCacheModel(model, 1.0, 0, 0.0)
+    cache.vocab_size = VOCABULARY
+    return cache
+
+
+@sv.subject("kv_cache", name="pearl.KVCacheModel", conventions={"full": "grows"})
+def model_cache(capacity: int) -> ModelCache:
+    """Its rows, as its model's rounds append and cut them."""
+    return ModelCache(with_vocabulary)
+
+
+def decoding(target: Model, draft: Model, gamma: int, seed: int, **more: Any) -> Any:
     """A decoder that was not set up: no accelerator, no seeding; what is abstract in it stays unused."""
     made = type("Decoding", (engine.Decoding,), dict.fromkeys(getattr(engine.Decoding, "__abstractmethods__", ())))
     decoder = made.__new__(made)  # type: ignore[call-overload]
-    decoder.args = SimpleNamespace(gamma=gamma, max_tokens=1, temp=1.0, top_k=0, top_p=0.0, seed=seed)
+    decoder.args = SimpleNamespace(**{"gamma": gamma, "max_tokens": 1, "temp": 1.0, "top_k": 0, "top_p": 0.0, "seed": seed, **more})
     decoder.seed, decoder.vocab_size = seed, target.width
     decoder.draft_model, decoder.target_model = TupleModel(draft), TupleModel(target)
     decoder.accelerator = SimpleNamespace(is_main_process=True, is_local_main_process=True, device=torch.device("cpu"), print=lambda *_: None)
@@ -73,3 +87,19 @@ def speculative_decoding(target: Model, draft: Model, prefix: tuple[int, ...], g
     """One round, asked for one token more; it reseeds from its own seed."""
     ids = decoding(target, draft, gamma, seed).speculative_decoding(torch.tensor([prefix]))
     return ids[0, len(prefix) :], rows_asked(draft, prefix, gamma)
+
+
+def asked(target: Model, most: int, temperature: float, top_k: int, top_p: float) -> dict[str, Any]:
+    """What its loops read of their arguments; each filter is off by 0 where it would keep all."""
+    return {"max_tokens": most, "temp": temperature, "top_k": top_k if top_k < target.width else 0, "top_p": top_p if top_p < 1 else 0.0}
+
+
+HEEDS = ("greedy", "temperature", "top_k", "top_p")
+
+
+@sv.subject("generate", name="pearl.Decoding.speculative_decoding (text)", models="callable", seed="int", supports=HEEDS)
+def plain(prompt: Tensor, target: Model, draft: Model, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: None, *, seed: int) -> Tensor:
+    """Over several rounds; it knows no end token and returns as many as it was asked for, or more."""
+    decoder = decoding(target, draft, gamma, seed, **asked(target, most, temperature, top_k, top_p))
+    ids: Tensor = decoder.speculative_decoding(prompt[None])
+    return ids[0, len(prompt) :][:most]

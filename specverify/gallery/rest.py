@@ -58,10 +58,10 @@ def top_p_filtering(logits: Tensor, top_k: int, top_p: float) -> Tensor:
 # Caches
 
 
-def caches(layers: int, heads: int, width: int) -> Any:
+def caches(layers: int, heads: int, width: int, room: int = AHEAD) -> Any:
     """(pairs, data, lengths) as `initialize_past_key_values` makes them, of a model that has a config alone."""
     sizes = {"num_hidden_layers": layers, "num_attention_heads": heads, "num_key_value_heads": heads, "hidden_size": heads * width, "head_dim": width}
-    config = SimpleNamespace(**sizes, max_position_embeddings=AHEAD)
+    config = SimpleNamespace(**sizes, max_position_embeddings=room)
     return kv_cache.initialize_past_key_values(SimpleNamespace(config=config, device=torch.device("cpu"), dtype=torch.float32))
 
 
@@ -123,6 +123,55 @@ def kept(rows: Tensor, more: Tensor, keep: list[int], before: int) -> list[Tenso
     before, places = min(before, len(whole)), torch.tensor([i % len(whole) for i in keep])
     cache.copy(places, before, dim=2)
     return [whole, cache.data[0, 0, : int(cache.shape[2])].clone(), torch.tensor([int(cache.shape[2])])]
+
+
+WIDE = 8
+"""Width of memory, for rows of up to as much."""
+
+
+class Cache:
+    """Its caches of two layers, with one head, as one: the same rows in all."""
+
+    def __init__(self, capacity: int) -> None:
+        self.pairs, _, self.lengths = caches(2, 1, WIDE, capacity)
+        self.width = 0
+
+    def append(self, k: Tensor, v: Tensor) -> None:
+        """By `cat`; rows are filled up to the width of the memory."""
+        self.width = k.shape[1]
+        for each in self.pairs:
+            for one, rows in zip(each, (k, v), strict=True):
+                one.cat(torch.nn.functional.pad(rows, (0, WIDE - self.width))[None, None])
+
+    def length(self) -> int:
+        """As its shape tells."""
+        return int(self.pairs[0][0].shape[2])
+
+    def rollback(self, to_length: int) -> None:
+        """By the lengths, which the caches share; a length that is not there is refused here."""
+        if not 0 <= to_length <= self.length():
+            raise ValueError(f"there are {self.length()} rows, not {to_length}")
+        self.lengths.fill_(to_length)
+
+    def rows(self) -> tuple[Tensor, Tensor]:
+        """Those of the first layer; an error where layers that were told the same differ."""
+        first, second = ([cache.data[0, 0, : int(cache.shape[2]), : self.width].clone() for cache in each] for each in self.pairs)
+        if not all(torch.equal(a, b) for a, b in zip(first, second, strict=True)):
+            raise AssertionError("layers that were told the same rows hold different ones")
+        return first[0], first[1]
+
+    def select(self, kept: list[int]) -> None:
+        """By `copy` to the start."""
+        for each in self.pairs:
+            for one in each:
+                one.copy(torch.tensor(kept, dtype=torch.long), 0, dim=2)
+
+    def reset(self) -> None:
+        """By `reset_past_key_values`."""
+        self.pairs = utils.reset_past_key_values(self.pairs)
+
+
+sv.subject("kv_cache", name="rest.KVCache (history)", supports=("select", "reset"))(Cache)
 
 
 def alike(found: Any, right: list[Tensor]) -> bool:

@@ -304,3 +304,21 @@ def test_every_gallery_entry_has_its_packages() -> None:
     from specverify.gallery import PACKAGES
 
     assert set(PACKAGES) == set(gallery())
+
+
+@pytest.mark.parametrize(("budget", "told"), [("0", "no draws"), ("soon", "no length of time"), ("0s", "no length of time")])
+def test_a_budget_is_draws_or_a_time(audit: Callable, project: Callable, budget: str, told: str) -> None:
+    done = audit(str(project(PADS)), "--budget", budget)
+    assert done.code == 2
+    assert told in done.out
+
+
+@pytest.mark.slow
+def test_a_budget_of_time_is_kept_and_what_was_not_reached_is_said(audit: Callable, project: Callable) -> None:
+    text = "import time\nimport specverify as sv\n\n@sv.subject('sample')\ndef sample(probs):\n    time.sleep(0.001)\n    return probs.multinomial(1)\n"
+    began = time.monotonic()
+    done = audit(str(project(text)), "--budget", "12s")
+    assert time.monotonic() - began < 12 + 20, "a worker has ten seconds to end"
+    assert done.code == 4, done.out
+    assert "the time was up" in done.out
+    assert {record.status for record in done.records if isinstance(record, PropertyRecord)} >= {"ok", "inconclusive"}

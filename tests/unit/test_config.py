@@ -51,10 +51,11 @@ def test_it_is_read_from_its_own_file_or_from_pyproject(tmp_path: Path) -> None:
 
 
 MISTAKES = [
+    ("detct = 0.01", "no key of the configuration 'detct'", "Did you mean 'detect'?"),
     ("budgt = 5", "no key of the configuration 'budgt'", "Did you mean 'budget'?"),
     ('[subjects.a]\nuse = "x"\nclam = "lossless"', "'clam'", "Did you mean 'claim'?"),
     ('[[known]]\nfinding = "a"\nreson = "b"', "'reson'", "Did you mean 'reason'?"),
-    ('budget = "many"', "Expected `int | null`, got `str`", "init"),
+    ('budget = ["many"]', "Expected `int | str | null`, got `array`", "init"),
     ('[[known]]\nfinding = "a"', "missing required field `reason`", "init"),
     ('[[known]]\nfinding = "a"\nreason = "b"\nexpires = "soon"', "expires", "init"),
     ('suite = "7"', "counts on suite 7", "changes/"),

@@ -155,8 +155,8 @@ def test_why_there_is_no_script() -> None:
     rare = Alone(excess=(Excess("(0)", 1e-7, 0.0, ((0,),)),))
     assert why_not(file("x", "./x", Alone(calls=(FRONT,))), where) == ""
     for alone, contract, words in (
-        (None, "pad_path", "only findings"), (Alone(why_not="the process ends"), "pad_path", "the process ends"), (Alone(calls=(FRONT,)), "seeding", "functions or models"),
-        (drawn, "verify_batch", "takes more of specverify"), (rare, "sample", "too small or too rare"),
+        (None, "pad_path", "only findings"), (Alone(why_not="the process ends"), "pad_path", "the process ends"), (Alone(calls=(FRONT,)), "verify_tree_lcrs", "functions or models"),
+        (Alone(calls=(FRONT,)), "generate", "compares single calls"), (drawn, "seeding", "takes more of specverify"), (rare, "sample", "too small or too rare"),
     ):  # fmt: skip
         assert words in why_not(file("x", "./x", alone, contract), where)
     assert "a program" in why_not(file("x", "./x", Alone(calls=(FRONT,))), source("exec:./x"))
@@ -232,6 +232,71 @@ def test_scripts_of_laws_accuse_no_right_step(audit: Callable, project: Callable
     assert {run(path.read_text(), tmp_path)[0] for path in scripts} == {1}
     project(RIGHT)
     assert {run(path.read_text(), tmp_path)[0] for path in scripts} == {0}
+
+
+MANY = """
+
+@sv.subject("verify_batch")
+def batch(p, q, draft, lengths):
+    return [step(p[b, : n + 1], q[b, :n], draft[b, :n]) for b, n in enumerate(lengths.tolist())]
+
+@sv.subject("draft_and_verify")
+def one_round(target, draft, prefix, gamma):
+    text, rows = list(prefix), []
+    for _ in range(gamma):
+        rows.append(draft(text))
+        text.append(int(torch.multinomial(rows[-1], 1)))
+    p = torch.stack([target(text[: len(prefix) + i]) for i in range(gamma + 1)])
+    ids = text[len(prefix) :]
+    return step(p, rows, torch.tensor(ids)), torch.stack(rows) if rows else None, ids
+
+@sv.subject("generate", supports=("temperature",))
+def loop(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, top_p, eos):
+    def warped(model):
+        def row(text):
+            found = model(text) ** (1 / temperature)
+            return found / found.sum()
+        return row
+    new = []
+    while len(new) < max_new_tokens:
+        new += one_round(warped(target), warped(draft), [*prompt.tolist(), *new], gamma)[0]
+    return new[:max_new_tokens]
+
+@sv.subject("seeding", supports=("torch", "random"))
+def seeds(seed, draw):
+    import random
+    torch.manual_seed(seed)
+    random.seed(seed)
+    return draw()
+
+@sv.subject("grammar_mask")
+def masks(grammar, tokens, parents):
+    rows, moved = [grammar.allowed()], 0
+    for token in tokens.tolist():
+        moved += grammar.advance(token)
+        rows.append(grammar.allowed())
+    grammar.rollback(moved)
+    return rows
+"""
+
+
+@pytest.mark.slow
+def test_scripts_of_batches_loops_and_objects_show_what_is_wrong_and_nothing_once_it_is_right(audit: Callable, project: Callable, tmp_path: Path) -> None:
+    """Each finding of five wrong subjects, whose faults are then mended in the very file that the scripts load."""
+    right = RIGHT.replace('@sv.subject("verify_chain")\n', "").replace("(p[i] - q[i])", "(p[i] - q[i][:])").replace("q[i, x]", "q[i][x]") + MANY
+    wrong = (
+        right.replace("rest = (p[i] - q[i][:]).clamp(min=0)", "rest = p[i]")
+        .replace("random.seed(seed)", "pass")
+        .replace("moved += grammar.advance(token)", "pass")
+    )
+    done = audit(str(project(wrong)), "-n", "2")
+    files = [read_finding(path) for path in sorted((done.run / FOLDER).glob("*.json"))]
+    scripts = {file.finding.id: file.finding.subject for file in files if not file.script.startswith("none")}
+    assert set(scripts.values()) == {"batch", "one_round", "loop", "seeds", "masks"}, [file.script for file in files]
+    texts = {id_: (done.run / f"{id_}.py").read_text() for id_ in scripts}
+    assert {id_: run(text, tmp_path)[0] for id_, text in texts.items()} == dict.fromkeys(texts, 1)
+    project(right)
+    assert {id_: run(text, tmp_path)[0] for id_, text in texts.items()} == dict.fromkeys(texts, 0)
 
 
 def test_contracts_with_streams_are_contracts() -> None:

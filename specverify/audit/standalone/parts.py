@@ -17,7 +17,8 @@ CASE: dict = {}
 DTYPES: dict = {}
 PARAMETERS: tuple = ()
 ONE_ROW: tuple = ()
-FUNCTION = OPTIONS = None
+FUNCTION = OPTIONS = requests_of = None
+READY = dict
 RNG = random.Random("specverify")
 SLACK = 2**-20
 
@@ -59,7 +60,7 @@ def from_module(folder, module, dotted):
 def made(value, dtype):
     """One argument in the subject's world."""
     kind = OPTIONS.get("arrays", "torch")
-    if dtype is None or value is None or kind == "list":
+    if dtype is None or value is None or kind == "list" or callable(value):
         return value
     if kind == "numpy":
         import numpy
@@ -83,8 +84,8 @@ def plain(value):
 
 def called(case, **keywords):
     """What the subject gives for a case, as lists and numbers."""
-    rows = {name: [case[name]] for name in ONE_ROW}
-    return plain(FUNCTION(*(made({**case, **rows}[name], DTYPES.get(name)) for name in PARAMETERS), **keywords))
+    given = READY({**case, **{name: [case[name]] for name in ONE_ROW}})
+    return plain(FUNCTION(*(made(given[name], DTYPES.get(name)) for name in PARAMETERS), **keywords))
 
 
 def seed_all(python, numpy, torch):
@@ -206,6 +207,8 @@ def one_call(case):
         import torch
 
         keywords["generator"] = torch.Generator().manual_seed(RNG.getrandbits(31))
+    if "lengths" in CASE:
+        keywords = requests_of(keywords)
     if OPTIONS.get("rng") == "coins":
         dtype = "float64" if "float64" in DTYPES.values() else "float32"
         keywords["coins"] = made([RNG.getrandbits(24) / 2**24 for _ in range(len(CASE.get("p") or ids_of_rows()))], dtype)
@@ -217,12 +220,18 @@ def ids_of_rows():
     return CASE["probs"] if isinstance(CASE["probs"][0], list) else [CASE["probs"]]
 
 
-def shown_once(calls):
-    """Repeat the calls; 1 if each gives what it gave, else 0."""
+def alike(results):
+    """Which of several results agree."""
+    return [[same(one, other) for other in results] for one in results]
+
+
+def shown_once(calls, *, compared=False):
+    """Repeat the calls; 1 if each gives what it gave, or, where they are compared with each other, if the same ones agree; else 0."""
     found = [once(case, keywords, seeds) for case, keywords, seeds, _ in calls]
     for (case, _, _, gave), result in zip(calls, found):
         print(f"arguments  {case}\nnow gives  {result}\nit gave    {gave}\n")
     again = all(same(result, gave) for result, (_, _, _, gave) in zip(found, calls))
+    again = again or (compared and alike(found) == alike([gave for _, _, _, gave in calls]))
     print("REPRODUCED: it gives what it gave." if again else "NOT REPRODUCED: it gives something else now.")
     return int(again)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from specverify.audit.records import Alone, Argument, Call, Excess, case_of
-from specverify.audit.standalone import parts
+from specverify.audit.standalone import parts, prepared
 from specverify.audit.standalone.literals import LONGEST, literal
 from specverify.contracts import CONTRACTS, Array, Case, Contract, expand
 from specverify.law import freeze
@@ -19,21 +19,36 @@ if TYPE_CHECKING:
     from specverify.audit.finding_files import FindingFile
     from specverify.subjects.source import Source
 
-STREAMS: dict[str, Callable[..., Any]] = {one.__name__: one for one in (parts.sample, parts.verify_chain, parts.verify_deterministic_draft, parts.verify_tree)}
+LOOPS: dict[str, Callable[..., Any]] = {one.__name__: one for one in (prepared.generate, prepared.draft_and_verify)}
+"""Contracts whose models a script makes of tables."""
+STEPS: dict[str, Callable[..., Any]] = {
+    one.__name__: one for one in (parts.sample, parts.verify_chain, parts.verify_deterministic_draft, parts.verify_tree, prepared.verify_batch)
+}
+STREAMS = {**STEPS, **LOOPS}
 """The contracts whose laws a script draws from by itself."""
+READY: dict[str, tuple[Callable[..., Any], ...]] = {"seeding": (prepared.with_draws,), "grammar_mask": (prepared.with_grammar, prepared.Grammar)}
+"""Of contracts that take objects: what makes them out of a case, then what that needs."""
+BESIDE: dict[str, tuple[Callable[..., Any], ...]] = {
+    "generate": (prepared.Model, prepared.models),
+    "draft_and_verify": (prepared.Model, prepared.models, prepared.sorted_in),
+    "verify_batch": (prepared.rows_of, prepared.requests_of),
+}
+"""What a contract's draws need besides."""
 CLEAR = 10.0
 """Standard deviations that the excess should have: twice what the script asks for."""
 FEWEST, MOST = 400, 200_000
 """Draws. The most take a minute or two at 0.5 ms each."""
 SURE = 30
 """Times that an outcome of right probability 0 is expected to come."""
-PREAMBLE = ("importlib", "importlib.util", "itertools", "math", "os", "random", "sys", "types")
+PREAMBLE = ("importlib", "importlib.util", "itertools", "math", "os", "random", "sys", "types", "zlib")
 FROM_FILE = (parts.stand_in, parts.noted, parts.from_file)
 SHARED = (parts.made, parts.plain, parts.called, parts.seed_all)
-ONCE = (*SHARED, parts.same, parts.once, parts.shown_once)
+ONCE = (*SHARED, parts.same, parts.once, parts.alike, parts.shown_once)
 DRAWN = (*SHARED, parts.pick, parts.ids, parts.completed, parts.ids_of_rows, parts.one_call, parts.frequencies, parts.shown_drawn)
 PLAIN = Contract.__dataclass_fields__["prepare"].default
 """Of contracts whose arguments are data as they are."""
+ONE_CALL = Contract.__dataclass_fields__["play"].default
+"""Of contracts that call the subject once for an outcome."""
 
 
 def script(file: FindingFile, source: Source) -> str | None:
@@ -55,7 +70,9 @@ def why_not(file: FindingFile, source: Source) -> str:
         return alone.why_not
     if source.command:
         return "the subject is a program, which speaks frames"
-    if contract.prepare is not PLAIN:
+    if alone.calls and contract.play is not ONE_CALL:
+        return f"several calls of {contract.name}, each on what those before have left, or what its models are asked, show it; a script compares single calls"
+    if contract.prepare is not PLAIN and contract.name not in (*READY, *LOOPS):
         return f"the arguments of {contract.name} are functions or models, which are built by specverify"
     if alone.excess and contract.name not in STREAMS:
         return f"one draw of {contract.name} takes more of specverify than fits a script"
@@ -103,8 +120,8 @@ def _dtypes(case: Case, contract: Contract) -> dict[str, str]:
     """Of the arguments that are arrays, those that the script draws too."""
     smoke = {**contract.smoke, **case}
     known = {name: value.dtype for name, given in smoke.items() if isinstance(value := expand(given), Array)}
-    if "target" in known:  # tables of a tree, from which p and q are taken
-        known |= {"p": known["target"], "q": known["target"]}
+    if "target" in known:  # tables of a tree, from which p and q are taken, or of a loop, which gets ids
+        known |= {"p": known["target"], "q": known["target"], "prompt": "int64"}
     return {name: known[name] for name in _parameters(case, contract) if name in known and case.get(name, "") is not None}
 
 
@@ -146,12 +163,13 @@ def _names(case: Case, contract: Contract, one_row: tuple[str, ...]) -> str:
 
 
 def _loading(file: FindingFile, source: Source) -> str:
-    alone = file.finding.alone
+    alone, contract = file.finding.alone, file.finding.contract
     assert alone is not None
     loader = (parts.from_module,) if source.attribute is not None else FROM_FILE
-    needed = (*loader, *(ONCE if alone.calls else (*DRAWN, STREAMS[file.finding.contract])))
+    needed = (*loader, *(ONCE if alone.calls else (*DRAWN, STREAMS[contract])), *READY.get(contract, ()), *(() if alone.calls else BESIDE.get(contract, ())))
     body = "\n\n\n".join(textwrap.dedent(inspect.getsource(one)).rstrip() for one in needed)
-    return f'\n\n{body}\n\n\ntry:\n    FUNCTION, OPTIONS = {_load(file.subject.subject, source)}\nexcept Exception as error:\n    print(f"the subject does not load: {{error!r}}")\n    sys.exit(2)\n'
+    ready = READY[contract][0].__name__ if contract in READY else "dict"
+    return f'\n\n{body}\n\n\nREADY = {ready}\ntry:\n    FUNCTION, OPTIONS = {_load(file.subject.subject, source)}\nexcept Exception as error:\n    print(f"the subject does not load: {{error!r}}")\n    sys.exit(2)\n'
 
 
 def _load(label: str, source: Source) -> str:
@@ -170,5 +188,6 @@ def _file(source: Source) -> str:
 
 def _ending(alone: Alone, contract: str) -> str:
     if alone.calls:
-        return "sys.exit(shown_once(CALLS))\n"
+        compared = contract == "seeding" and len(alone.calls) > 1  # numbers that depend on what was drawn before: only their agreement is wrong
+        return f"sys.exit(shown_once(CALLS{', compared=True' * compared}))\n"
     return f"sys.exit(shown_drawn({contract}, TOO_OFTEN, {draws(alone.excess)}, {alone.spans}))\n"

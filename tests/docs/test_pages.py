@@ -1,4 +1,4 @@
-"""The pages' examples run: Python in one namespace per page, files and commands in one folder per page. Commands make a page slow."""
+"""The pages' examples run, each page in one go: Python in one namespace, files and commands in one folder. Commands make a page slow."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sybil import Document, Example, Region, Sybil
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 from sybil.parsers.markdown.lexers import FencedCodeBlockLexer
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 LIMIT = 300
 """Seconds for a command of a page; an audit takes up to half a minute."""
 ELISION = "…"
@@ -24,7 +25,6 @@ class Files:
     """Blocks with a title are files; nothing of them is run here."""
 
     def __call__(self, document: Document) -> Iterator[Region]:
-        """The regions of a page that are files."""
         for region in FencedCodeBlockLexer(r'\w+ title="(?P<title>[^"]+)"', {"title": "title", "source": "source"})(document):
             region.evaluator, region.parsed = self._write, region.lexemes
             yield region
@@ -32,7 +32,6 @@ class Files:
     @staticmethod
     def _write(example: Example) -> None:
         file = example.namespace["folder"] / example.parsed["title"]
-        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(example.parsed["source"], encoding="utf-8")
 
 
@@ -42,9 +41,7 @@ def run(example: Example) -> str | None:
     assert not first.strip()
     for block in rest:
         command, *expected = block.splitlines()
-        done = subprocess.run(
-            [sys.executable, "-m", *shlex.split(command)], cwd=example.namespace["folder"], capture_output=True, text=True, timeout=LIMIT, check=False
-        )
+        done = subprocess.run([sys.executable, "-m", *shlex.split(command)], cwd=example.namespace["folder"], capture_output=True, text=True, timeout=LIMIT)
         if done.returncode not in VERDICTS:
             return f"`{command}` ends with {done.returncode}\n{done.stdout}{done.stderr}"
         if missing := first_missing(expected, (done.stdout + done.stderr).splitlines()):
@@ -63,21 +60,21 @@ def _alike(expected: str, printed: str) -> bool:
     return " ".join(printed.split()).startswith(" ".join(start.split()))
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a page's files lie and its commands run."""
-    return tmp_path_factory.mktemp("page")
+SYBIL = Sybil(parsers=[Files(), CodeBlockParser("console", run), PythonCodeBlockParser(), SkipParser()])
+PAGES = [
+    pytest.param(page, id=str(page.relative_to(DOCS)), marks=[pytest.mark.slow] if "```console" in page.read_text(encoding="utf-8") else [])
+    for page in sorted(DOCS.rglob("*.md"))
+]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A page whose examples run commands is left out of the fast suite."""
-    for item in items:
-        if item.path.suffix == ".md" and "```console" in item.path.read_text(encoding="utf-8"):
-            item.add_marker(pytest.mark.slow)
+@pytest.mark.parametrize("page", PAGES)
+def test_the_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
+    document = SYBIL.parse(page)
+    document.namespace["folder"] = tmp_path
+    for example in document.examples():
+        example.evaluate()
 
 
-pytest_collect_file = Sybil(
-    parsers=[Files(), CodeBlockParser("console", run), PythonCodeBlockParser(), SkipParser()],
-    pattern="*.md",
-    fixtures=["folder"],
-).pytest()
+def test_a_command_that_prints_something_else_is_told() -> None:
+    assert first_missing(["a  b …", "…", "d"], ["x", "a b c", "d e"]) is None
+    assert first_missing(["d", "a"], ["a", "d"]) == "a"
