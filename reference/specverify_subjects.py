@@ -1,6 +1,7 @@
 """The reference as specverify's subjects: it is audited like anybody's code."""
 
 import functools
+import importlib.util
 import itertools
 import tempfile
 from types import SimpleNamespace
@@ -9,9 +10,10 @@ import torch
 
 import specref
 import specverify as sv
-from specref.generation import ModelDrafter, ModuleModel, speculative
+from specref.generation import ModelDrafter, ModuleModel, TableModel, speculative
 from specref.generation.drafters import ngrams
 from specref.generation.transformers_cache import CachedTexts
+from specref.generation.transformers_models import CausalModel
 from specref.grammar import Automaton
 from specref.logprobs import likeliest, token_logprobs
 from specref.processors import Processors
@@ -274,6 +276,37 @@ class CacheOfOneText:
 
     def rows(self):
         return [] if self.layer.keys is None else self.layer.keys[0, 0], [] if self.layer.values is None else self.layer.values[0, 0]
+
+
+def read(reader, tokens, chunks, parents):
+    """A prompt chunk by chunk, its last token with the tree behind it."""
+    length, state = len(tokens) - len(parents), reader.start(1)
+    parts = [part for part in tokens[: length - 1].split([*chunks[:-1], chunks[-1] - 1]) if len(part)]
+    rows = [reader.logits(part[None], [len(part)], state, [len(part)])[0] for part in parts]
+    tree = Tree(tuple(tokens[length:].tolist()), tuple(parents.tolist()))
+    return torch.cat([*rows, reader.tree_logits(tokens[None, length - 1 : length], [1], state, [tree])[0]])
+
+
+@sv.subject("prefill", supports=("chunks", "tree"), conventions={"returns": "log-probabilities"})
+def prefill(model, tokens, chunks, parents):
+    """A function of the prefix, trees behind it."""
+    return read(TableModel(lambda text: model(text).double().log().tolist(), model.width), tokens, chunks, parents)
+
+
+@sv.subject("prefill", models="module", supports=("chunks",), conventions={"returns": "logits"})
+def prefill_of_a_module(model, tokens, chunks, parents):
+    """A module that reads its text anew for every chunk."""
+    reader = ModuleModel(model, model.vocab_size)
+    state = reader.start(1)
+    return torch.cat([reader.logits(part[None], [len(part)], state, [len(part)])[0] for part in tokens.split(chunks)])
+
+
+if importlib.util.find_spec("transformers"):
+
+    @sv.subject("prefill", models="transformers", supports=("chunks", "tree"), conventions={"returns": "logits"})
+    def prefill_with_a_cache(model, tokens, chunks, parents):
+        """A model with a cache of keys and values, trees by its mask."""
+        return read(CausalModel(model), tokens, chunks, parents)
 
 
 @sv.subject("session", models="module")

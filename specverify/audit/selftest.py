@@ -47,6 +47,7 @@ QUICK_FAULTS = (
     "rounds-counted-for-tokens",
     "last-draft-unread-where-all-are-accepted",
     "draft-runs-into-the-next-document",
+    "siblings-seen",
 )
 """One of each contract but the steps of a chain and of batches, whose audits take as long as all of these."""
 QUICK_NOT_BUGS = ("the-same-for-every-seed", "ties-are-cut", "residual-in-logarithms")

@@ -53,8 +53,7 @@ def table(found: Sequence[Candidate], outcomes: Sequence[Tried | None]) -> list[
     """A line for each candidate, its reasons below it."""
     lines = [f"{'contract':<27} score  {'symbol':<{NAME_WIDTH}} file:line"]
     for one, outcome in zip(found, outcomes, strict=True):
-        later = " (in a later version)" if one.planned else ""
-        lines.append(f"{one.contract:<27} {one.score:>5g}  {one.symbol.name:<{NAME_WIDTH}} {one.symbol.file}:{one.symbol.line}{later}")
+        lines.append(f"{one.contract:<27} {one.score:>5g}  {one.symbol.name:<{NAME_WIDTH}} {one.symbol.file}:{one.symbol.line}")
         lines.append(f"{'':<34} {'; '.join(one.reasons)}")
         if outcome is not None:
             lines.append(f"{'':<34} {told(outcome)}")

@@ -8,7 +8,7 @@ import typer
 
 from specverify.audit.arguments import gallery
 from specverify.audit.suite import Property, of_contract, properties
-from specverify.contracts import CONTRACTS, PLANNED, Contract
+from specverify.contracts import CONTRACTS, Contract
 from specverify.errors import unknown
 from specverify.faults import FAULTS, NOT_BUGS, Fault
 from specverify.faults.smallest import shown
@@ -43,11 +43,6 @@ def lines(selector: str | None) -> list[str]:
 
 
 def _contracts() -> list[str]:
-    later = [f"{one.name}({', '.join(one.parameters)})" for one in PLANNED.values()]
-    return [*_present(), f"  settled, in later versions: {'; '.join(later)}"]
-
-
-def _present() -> list[str]:
     return ["contracts", *(f"  {c.name:<16} {c.prefix}  {c.name}{c.signature} -> {c.returns}\n{'':24}{c.sentence}" for c in CONTRACTS.values())]
 
 

@@ -15,6 +15,7 @@ from specverify.contracts import (
     logprobs,
     pad_path,
     positive_part,
+    prefill,
     processed_rows,
     ratio,
     recurrent_state,
@@ -42,12 +43,11 @@ from specverify.contracts.arrays import Array, array, recast
 from specverify.contracts.base import Case, Contract, Malformed, Opaque, Parameter, Stream, array_of, digest
 from specverify.contracts.families import Family, expand
 from specverify.contracts.helper import fitted
-from specverify.contracts.signatures import PLANNED, Signature
-from specverify.errors import SpecverifyError, unknown
+from specverify.errors import unknown
 
 _MODULES = (
     positive_part, residual, ratio, accept_probability, first_rejection, warp, filter_logits, keep_fraction, sample, pad_path, seeding, helper,
-    rotate_half, rotary, repeat_kv, kv_cache, recurrent_state, session,
+    rotate_half, rotary, repeat_kv, kv_cache, prefill, recurrent_state, session,
     verify_chain, verify_chain_greedy, verify_deterministic_draft, verify_batch, verify_packed, draft_and_verify, drafter, generate, retriever, tree_buffers,
     verify_tree_greedy, verify_tree, verify_tree_lcrs, build_tree,
     processed_rows, vocab_map, grammar_mask, logprobs,
@@ -59,15 +59,12 @@ CONTRACTS: dict[str, Contract] = {module.CONTRACT.name: module.CONTRACT for modu
 
 def contract(name: str) -> Contract:
     """The contract of that name, or SpecverifyError with the nearest one."""
-    if name in PLANNED:
-        signature = f"{name}({', '.join(PLANNED[name].parameters)})"
-        raise SpecverifyError(f"The contract {signature} is settled but not in this version.", hint="`specverify list contracts` shows those that are.")
     if name not in CONTRACTS:
         raise unknown("contract", name, CONTRACTS)
     return CONTRACTS[name]
 
 
 __all__ = [
-    "CONTRACTS", "PLANNED", "Array", "Case", "Contract", "Family", "Malformed", "Opaque", "Parameter", "Signature", "Stream", "array", "array_of", "contract", "digest", "expand",
+    "CONTRACTS", "Array", "Case", "Contract", "Family", "Malformed", "Opaque", "Parameter", "Stream", "array", "array_of", "contract", "digest", "expand",
     "fitted", "recast",
 ]  # fmt: skip

@@ -31,7 +31,7 @@ class Table:
         """Of the row behind a prefix."""
         behind = len(self.text)
         place = row_of(prefix[behind:], self.width) if prefix[:behind] == self.text else len(self.rows)
-        return place if place < len(self.rows) else zlib.crc32(repr(prefix).encode()) % len(self.rows)
+        return place if 0 <= place < len(self.rows) else zlib.crc32(repr(prefix).encode()) % len(self.rows)
 
     def line(self, prefix: Prefix) -> tuple[float, ...]:
         """The row behind a prefix, (V,)."""

@@ -51,8 +51,6 @@ def bindings(candidate: Candidate) -> list[Binding]:
 
 def missing(candidate: Candidate) -> str:
     """Why it cannot be tried, or ""."""
-    if candidate.planned:
-        return "the contract is not in this version"
     if candidate.contract not in WAYS:
         return "needs an adapter by hand"
     given = [_given(candidate, way) for way in WAYS[candidate.contract]]

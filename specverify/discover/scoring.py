@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from specverify.contracts import CONTRACTS, PLANNED
+from specverify.contracts import CONTRACTS
 from specverify.discover.profiles import PIECES, ROWS, Profile
 from specverify.discover.profiles_of_steps import LOOPS, STEPS
 from specverify.discover.roles import fill, plays
@@ -39,11 +39,6 @@ class Candidate:
     score: float
     reasons: tuple[str, ...]
     owner: Symbol | None = None
-
-    @property
-    def planned(self) -> bool:
-        """Whether the contract is settled but not in this version."""
-        return self.contract not in CONTRACTS
 
 
 def candidates(found: Iterable[Symbol], behind: float = 0.0) -> list[Candidate]:
@@ -78,14 +73,13 @@ def _judged(symbol: Symbol, owner: Symbol | None) -> Iterator[Candidate]:
 
 @cache
 def profiles() -> dict[str, Profile]:
-    """Of every contract, in this version or settled for a later one; made from the contract where there is none of its own."""
+    """Of every contract; made from the contract where there is none of its own."""
     told = {**PIECES, **ROWS, **STEPS, **LOOPS}
-    return {name: told.get(name) or _of_a_contract(name) for name in (*CONTRACTS, *PLANNED) if name not in UNPROFILED}
+    return {name: told.get(name) or _of_a_contract(name) for name in CONTRACTS if name not in UNPROFILED}
 
 
 def _of_a_contract(name: str) -> Profile:
-    equivalents = CONTRACTS[name].equivalents if name in CONTRACTS else ()
-    names = "|".join(word.lower() for word in (name, *equivalents) if word.isidentifier())
+    names = "|".join(word.lower() for word in (name, *CONTRACTS[name].equivalents) if word.isidentifier())
     return Profile(names, forms=("function", "method", "callable", "class"))
 
 

@@ -10,6 +10,7 @@ from specverify.faults import (
     table_of_packed,
     table_of_packed_trees,
     table_of_pieces,
+    table_of_prefill,
     table_of_rounds,
     table_of_rows,
     table_of_state,
@@ -30,6 +31,7 @@ TABLES: dict[str, tuple[Fault, ...]] = {
     "drafters": table_of_drafters.TABLE,
     "loops": table_of_loops.TABLE,
     "state": table_of_state.TABLE,
+    "prefill": table_of_prefill.TABLE,
 }
 """The planted faults of each part of the catalogue."""
 

@@ -7,7 +7,7 @@ one stands in, and what searches is not audited. The parameters of `update_infer
 import inspect
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -182,27 +182,29 @@ def alike(found: Any, right: list[Tensor]) -> bool:
 # Models and trees
 
 
-class Told:
-    """A model that gives rows of logits that are known, and notes what it was asked; both parts of the pair that it returns have them."""
+class Reader:
+    """A model in the repository's form, on one that is asked for prefixes: a row of logits behind each id, in both parts of the pair that it returns.
 
-    def __init__(self, rows: Tensor) -> None:
-        self.rows, self.positions, self.asked = rows, torch.empty(0), torch.empty(0)
+    Its cache has a slot for each position. An id sees what stands above it, which the repository tells its model apart from these functions: of a prompt all before it, if nothing is told.
+    """
+
+    def __init__(self, model: Any, prompt: Sequence[int] = (), above: Sequence[int] = ()) -> None:
+        self.model, self.read, self.above = model, dict(enumerate(prompt)), above
 
     def __call__(self, ids: Tensor, *_: Any, position_ids: Tensor | None = None, **_rest: Any) -> tuple[Tensor, Tensor]:
-        """A row for each id."""
-        self.asked, self.positions = ids.reshape(-1), torch.empty(0) if position_ids is None else position_ids.reshape(-1)
-        return self.rows[None, : ids.shape[-1]], self.rows[None, : ids.shape[-1]]
+        """Rows (1, T, V); a slot that nobody wrote into holds id 0."""
+        places = range(ids.numel()) if position_ids is None else position_ids.reshape(-1).tolist()
+        seen: list[dict[int, int]] = []
+        for above, place, token in zip(self.above or range(-1, ids.numel() - 1), places, ids.reshape(-1).tolist(), strict=True):
+            seen.append({**(seen[above] if above >= 0 else self.read), place: token})
+        rows = torch.stack([self.model([slots.get(place, 0) for place in range(max(slots) + 1)]) for slots in seen]).log()[None]
+        return rows, rows
 
 
-LOGITS = sv.tensors(("s", 3), sv.floats(-4, 4))
-
-
-@sv.subject("helper", name="rest.initialize_logits", domain={"logits": LOGITS}, oracle=lambda logits: [logits[None], torch.arange(len(logits))])
-def initialize_logits(logits: Tensor) -> list[Tensor]:
-    """The logits of a prompt as long as these, and the ids that the model was asked about."""
-    model = Told(logits)
-    found = utils.initialize_logits(torch.arange(len(logits))[None], model, [])
-    return [found, model.asked]
+@sv.subject("prefill", name="rest.initialize_logits", conventions={"returns": "logits"})
+def initialize_logits(model: Any, tokens: Tensor, chunks: list[int], parents: Tensor) -> Any:
+    """A prompt whose cache is empty."""
+    return utils.initialize_logits(tokens[None], Reader(model), [])
 
 
 def tree(paths: list[list[int]]) -> tuple[list[tuple[int, ...]], list[list[int]]]:
@@ -220,32 +222,35 @@ def padded(rows: list[list[int]], pad: int = -1) -> Tensor:
 PATHS = sv.lists(sv.lists(sv.ints(1, 4), min_size=1, max_size=3), min_size=1, max_size=4)
 
 
-def along(paths: list[list[int]], start: int) -> list[Any]:
-    """The right rows of each leaf's path, and the right positions."""
-    nodes, rows = tree(paths)
-    return [[float(node) for row in rows for node in row], [start + len(node) for node in nodes]]
-
-
-@sv.subject("helper", name="rest.tree_decoding", domain={"paths": PATHS, "start": sv.ints(1, 4)}, oracle=along)
-def tree_decoding(paths: list[list[int]], start: int) -> list[Any]:
-    """The row of the node that stands at each place of each leaf's path, without pads; and the positions that the model was given."""
-    nodes, rows = tree(paths)
-    model, candidates = Told(torch.arange(float(len(nodes)))[:, None]), torch.tensor([[node[-1] if node else 0 for node in nodes]])
-    depths = torch.tensor([len(node) for node in nodes])
-    logits = utils.tree_decoding(model, candidates, [], depths, torch.zeros(1, start, dtype=torch.long), padded(rows))[0]
-    return [[float(logits[i, j, 0]) for i, row in enumerate(rows) for j in range(len(row))], model.positions.tolist()]
+@sv.subject("prefill", name="rest.tree_decoding", supports=("tree",), conventions={"returns": "logits"})
+def tree_decoding(model: Any, tokens: Tensor, chunks: list[int], parents: Tensor) -> Tensor:
+    """The prompt's last token is the root; the rows before it come from the model. An error where branches have different rows of one node."""
+    start = len(tokens) - len(parents) - 1
+    above, rows = branches(parents)
+    depths = torch.tensor([len(path_to(node, above)) - 1 for node in range(len(above))])
+    told = utils.tree_decoding(Reader(model, tokens[:start].tolist(), above), tokens[None, start:], [], depths, tokens[None, :start], padded(rows))[0]
+    found: dict[int, Tensor] = {}
+    for row, of_leaf in zip(rows, told, strict=True):
+        for node, logits in zip(row, of_leaf, strict=False):
+            if not torch.equal(found.setdefault(node, logits), logits):
+                raise AssertionError(f"branches have different rows of node {node}")
+    return torch.stack([*(model(tokens[: end + 1]).log() for end in range(start)), *(found[node] for node in range(len(above)))])
 
 
 @sv.subject("verify_tree_greedy", name="rest.evaluate_posterior", dtypes=BOTH)
 def greedy(logits: Tensor, parents: Tensor, tokens: Tensor) -> tuple[list[int], int]:
     """At temperature 0: a row for each leaf, the root first, padded as it pads; the next token is the argmax where it stops."""
-    above = [-1, *(parents + 1).tolist()]
-    leaves = [node for node in range(len(above)) if node not in above[1:]]
-    rows = [path_to(leaf, above) for leaf in leaves]
+    _, rows = branches(parents)
     ids = padded([[int(tokens[node - 1]) if node else 0 for node in row] for row in rows], PAD)
     best, accepted = (int(one) for one in utils.evaluate_posterior(logits[padded(rows)], ids, 0.0))
     path = rows[best][: accepted + 1]
     return [node - 1 for node in path[1:]], int(logits[path[-1]].argmax())
+
+
+def branches(parents: Tensor) -> tuple[list[int], list[list[int]]]:
+    """The node above each, the root first, which is node 0; and the nodes from it to each leaf."""
+    above = [-1, *(parents + 1).tolist()]
+    return above, [path_to(leaf, above) for leaf in range(len(above)) if leaf not in above[1:]]
 
 
 def path_to(node: int, above: list[int]) -> list[int]:

@@ -36,6 +36,7 @@ ELSEWHERE = (
     "generate",
     "grammar_mask",
     "kv_cache",
+    "prefill",
     "recurrent_state",
     "session",
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.discover import BROUGHT, STANDINS, labels, score, total
-from specverify.contracts import CONTRACTS, PLANNED
+from specverify.contracts import CONTRACTS
 from specverify.discover import candidates, symbols
 from specverify.discover.answers import ANSWERS
 from specverify.discover.roles import ROLES, plays
@@ -92,14 +92,14 @@ def test_the_standins_are_found_as_they_are_labelled() -> None:
 
 
 def test_labels_name_contracts_and_the_standins_symbols() -> None:
-    assert {name for label in labels() for name in label.contracts} <= {*CONTRACTS, *PLANNED, "none"}
+    assert {name for label in labels() for name in label.contracts} <= {*CONTRACTS, "none"}
     for package, folder in BROUGHT.items():
         there = {(one.file, one.name) for one in symbols(STANDINS / folder)}
         assert {(label.file, label.symbol) for label in labels() if label.package == package} <= there
 
 
 def test_every_contract_is_looked_for() -> None:
-    assert set(profiles()) == {*CONTRACTS, *PLANNED} - {"helper"}
+    assert set(profiles()) == set(CONTRACTS) - {"helper"}
     for name, profile in profiles().items():
         assert set(profile.needed) | set(profile.roles) <= set(ROLES), name
         for pattern in (profile.names, profile.hints, profile.never, profile.without, *profile.doc, *profile.methods):

@@ -69,6 +69,12 @@ def test_a_module_tells_the_row_behind_each_id() -> None:
     assert model.calls == 1
 
 
+def test_what_is_no_text_has_a_row_too_where_rows_follow_none() -> None:
+    """A broken cache's ids are below 0, before any text or behind one."""
+    found = Table(array("float32", (3, 2), (1, 0, 0, 1, 0.5, 0.5)), ())
+    assert all(found.number(prefix) in range(3) for prefix in ((-1,), (-1, -2, 0, -1), (0, -3), (-9, -9, 1)))
+
+
 def test_an_unknown_form_of_model_is_told() -> None:
     with pytest.raises(SpecverifyError, match="no form of model 'jax'"):
         built("jax", table(1))

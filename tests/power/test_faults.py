@@ -24,6 +24,7 @@ QUICK = {
     "rounds": ("bonus-of-the-row-before",),
     "drafters": (),
     "loops": (),
+    "prefill": (),
     "state": ("turned-the-other-way", "positions-counted-on-from-the-first", "heads-tiled", "rejected-rows-come-back"),
     "trees": ("branches-padded-with-zero", "ragged-branches-read-token-0", "mismatch-in-a-tree-drawn-again"),
 }  # fmt: skip

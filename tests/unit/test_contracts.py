@@ -2,7 +2,7 @@
 
 import pytest
 
-from specverify.contracts import CONTRACTS, PLANNED, Malformed, Opaque, array, contract, digest
+from specverify.contracts import CONTRACTS, Malformed, Opaque, array, contract, digest
 from specverify.errors import SpecverifyError
 
 ROW = array("float32", (2,), (0.5, 0.5))
@@ -21,6 +21,7 @@ LOGPROBS = dict(CONTRACTS["logprobs"].smoke)
 ROTARY = CONTRACTS["rotary"].smoke
 CACHE = CONTRACTS["kv_cache"].smoke
 SESSION = CONTRACTS["session"].smoke
+PREFILL = CONTRACTS["prefill"].smoke
 BAD_CASES = [
     ("positive_part", {"x": [1.0]}, "floating-point array"),
     ("positive_part", {"y": ROW}, "it takes x"),
@@ -67,6 +68,12 @@ BAD_CASES += [
     ("session", {**SESSION, "operations": [["begin", 0, 1]]}, "names a prompt of the case"),
     ("session", {**SESSION, "operations": [["draft", 0, 1]]}, "begins first"),
     ("session", {**SESSION, "operations": [["begin", 0, 0], ["draft", 0, 1], ["draft", 0, 1]]}, "in turns"),
+    ("prefill", {**PREFILL, "model": ROW}, "must have shape .n, V."),
+    ("prefill", {**PREFILL, "requests": [[[0], [1]]]}, "must be lists .tokens, chunks, parents."),
+    ("prefill", {**PREFILL, "requests": [[[2], [1], []]]}, "ids of the vocabulary"),
+    ("prefill", {**PREFILL, "requests": [[[0, 1], [1, 2], []]]}, "add up to the prompt's length"),
+    ("prefill", {**PREFILL, "requests": [[[0], [], [-1]]]}, "of at least 1 too"),
+    ("prefill", {**PREFILL, "requests": [[[0, 1], [1], [0]]]}, "-1 or a node before"),
     ("repeat_kv", {"kv": array("float32", (1, 1, 1, 1), (1,)), "n": 0}, "at least 1"),
     ("seeding", {"seed": -1, "draw": ["torch"]}, "from 0 to 4294967295"),
     ("seeding", {"seed": 2**32, "draw": ["torch"]}, "from 0 to 4294967295"),
@@ -227,6 +234,12 @@ BAD_RESULTS = [
     ("session", [["done"], ["read", [1, 1], [0]], ["done"], ["done"]], "2 tokens, and 1 were asked for"),
     ("session", [["done"], ["read", [2], [0]], ["done"], ["done"]], "token 2, which is outside 0 … 1"),
     ("session", [["done"], ["read", None, [0]], ["done"], ["done"]], "draft.. gave NoneType, not token ids"),
+    ("prefill", array("float16", (1, 2, 2), (0, 1, 0, 1)), None),
+    ("prefill", [ROW, [0.5, float("-inf")]], None),
+    ("prefill", [ROW], "no nested list"),
+    ("prefill", array("float32", (1, 2), (0, 1)), "a row behind each token has .2, 2."),
+    ("prefill", [ROW, [0.5, float("nan")]], "hold NaN or inf"),
+    ("prefill", [[ROW, ROW], Opaque("<DynamicCache>")], "no nested list"),
     ("kv_cache", [["done"], ["read", 1.5, [], []]], "length.. gave float"),
     ("kv_cache", [["done"], ["read", 1, None, None]], "rows.. gave NoneType"),
     ("kv_cache", [["done"], ["read", 1, [[[1, 2]], [[1]]], []]], "keys of rows.. are list, not of shape .length, 1."),
@@ -308,15 +321,8 @@ def test_the_stream_of_a_step_draws_from_q_and_completes_from_p() -> None:
     assert stream.finish(pick, drawn, ("raised", "ValueError")) == ("raised", "ValueError")
 
 
-def test_planned_contracts_are_told_from_unknown_ones() -> None:
-    for name in PLANNED:
-        with pytest.raises(SpecverifyError, match=rf"{name}\(.*\) is settled but not in this version"):
-            contract(name)
-
-
-def test_names_and_prefixes_do_not_clash() -> None:
-    assert not set(PLANNED) & set(CONTRACTS)
-    prefixes = [one.prefix for one in (*PLANNED.values(), *CONTRACTS.values())]
+def test_prefixes_do_not_clash() -> None:
+    prefixes = [one.prefix for one in CONTRACTS.values()]
     assert {prefix for prefix in prefixes if prefixes.count(prefix) > 1} <= {"TRB", "TRE", "ROT"}  # contracts that come in two forms have one list of ids
 
 
