@@ -27,6 +27,10 @@ DRAWS = {"module": 600, "transformers": 200, "seq2seq": 200}
 FRESH = 4_000
 """Of a confirmation of such, for the same reason."""
 SEEDS = 3
+TEXTS = 16
+"""Of which calls of the target are counted: 16 texts of 24 tokens are some 160 rounds."""
+DEVIATIONS = 5.0
+"""Standard deviations beyond which more calls than the standard rule's are told; by chance one subject in three million is."""
 
 
 def heeds(*features: str) -> Callable[[Description], str | None]:
@@ -262,3 +266,24 @@ def test_context(trial: Trial, case: Case) -> None:
       guards="joint", statistical=True, after=("GEN-011", "GEN-012", "GEN-013"), applies=heeds("temperature", "top_k", "top_p"), first=texts.filtered)  # fmt: skip
 def test_all_filters(trial: Trial, case: Case) -> None:
     law(trial, case, texts.right_law(case))
+
+
+def _counted(subject: Description) -> str | None:
+    """A condition: the loop draws, and its calls of the target are rounds."""
+    if subject.claim == "greedy-exact":
+        return "the subject is greedy alone"
+    return rows.needs_wide(subject) if subject.models in DRAWS else "each row is a call of such a model"
+
+
+@prop("GEN-024", "The target is called no more often than under the standard rule, which accepts sum min(p, q) of the drafts; how often is told.",
+      source="theory S2, S5; contracts, F; faults EFFICIENCY", guards="efficiency", severity="advisory", after=("GEN-007",), first=texts.open_rows, applies=_counted)  # fmt: skip
+def test_acceptance(trial: Trial, case: Case) -> None:
+    last = [trial.value(case, stage=f"text/{number}").outcome[-1] for number in range(TEXTS)]
+    if not any(of_draft for _, _, of_draft in last):
+        raise NotJudged("the subject does not call the draft model")
+    (mean, variance), tokens = texts.calls_expected(case), room(case, prompts(case)[-1])
+    found = math.fsum(calls for _, calls, _ in last) / TEXTS
+    trial.remark = f"{tokens / found:.2g} tokens a call of the target, {tokens / mean:.2g} by the standard rule"
+    if found > mean + 1 + DEVIATIONS * math.sqrt(variance / TEXTS):  # one call more reads the prompt
+        table = (Row("calls of the target", f"{found:.3g}", f"{mean:.3g} or one more"),)
+        raise Violation(f"The target gives {trial.remark}.", table, kind="calls")

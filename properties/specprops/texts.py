@@ -275,3 +275,21 @@ FILTERED = Shape(((4, 3, 2), (1, 2, 30), (3, 2, 4), (30, 1, 2)), Q3, 2, 3)
 def filtered(subject: Description) -> list[Case]:
     """All parameters at once."""
     return [case(subject, FILTERED, temperature=0.5, top_k=2, top_p=0.87)]
+
+
+def open_rows(subject: Description) -> list[Case]:
+    """A text whose every row is the same, and the draft's too, so that how many drafts are accepted is known: three in four."""
+    return [case(subject, Shape(((5, 2, 1),), ((3, 4, 1),), 3, 24))]
+
+
+def calls_expected(one: Case) -> tuple[float, float]:
+    """Mean and variance of the rounds of a text by the standard rule, where all rows are alike: n drafts are accepted with a^n (1 - a), a = sum min(p, q), and all with a^gamma (theory S5)."""
+    (p, q), gamma = (table.lines[0] for table in tables(one)), number(one, "gamma")
+    accepted = math.fsum(map(min, p, q))
+    chances = [*((1 - accepted) * accepted**n for n in range(gamma)), accepted**gamma]
+    first, second = [0.0], [0.0]  # moments of the rounds that are needed, by the tokens that are left
+    for left in range(1, room(one, prompts(one)[-1]) + 1):
+        behind = [max(0, left - n - 1) for n in range(gamma + 1)]
+        first.append(math.fsum(x * (1 + first[rest]) for x, rest in zip(chances, behind, strict=True)))
+        second.append(math.fsum(x * (1 + 2 * first[rest] + second[rest]) for x, rest in zip(chances, behind, strict=True)))
+    return first[-1], second[-1] - first[-1] ** 2

@@ -222,3 +222,19 @@ def test_all_orders_of_the_filters_agree_where_they_are_judged_at_once() -> None
         for order in itertools.permutations(("temperature", "top_k", "top_p")):
             assert kept([float(x) for x in weights], order) == pytest.approx(right)
     assert case["top_k"] == 2
+
+
+@pytest.mark.parametrize(
+    ("draft", "gamma", "most", "mean", "variance"),
+    [((1, 1), 3, 8, 2, 0), ((1, 1), 3, 9, 3, 0), ((0, 1), 1, 2, 1.5, 0.25), ((0, 1), 1, 1, 1, 0), ((0, 1), 1, 3, 2.25, 0.1875)],
+    ids=["its own draft", "a round more", "two tokens", "one token", "three tokens"],
+)
+def test_calls_of_the_target_by_the_standard_rule(draft: tuple[float, ...], gamma: int, most: int, mean: float, variance: float) -> None:
+    case = texts.case(ANYBODY, texts.Shape(((1, 1),), (draft,), gamma, most))
+    assert texts.calls_expected(case) == pytest.approx((mean, variance), abs=1e-9)
+
+
+def test_three_drafts_in_four_are_accepted_of_open_rows() -> None:
+    (case,) = texts.open_rows(ANYBODY)
+    p, q = (table.lines[0] for table in tables(case))
+    assert sum(map(min, p, q)) == 3 / 4
