@@ -251,6 +251,17 @@ def prompt_lookup(context, source, gamma):
     return draft.tokens[0, : draft.lengths[0]], None
 
 
+@sv.subject("generate", models="module", seed="generator", batch=True, conventions={"padding": "right"})
+def generate_together(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, top_p, eos, generator):
+    """The same with several prompts side by side."""
+    sampling = specref.Sampling(temperature, top_k, top_p)
+    drafter = ModelDrafter(ModuleModel(draft, draft.vocab_size), sampling)
+    stop = () if eos is None else eos
+    texts = [row[:length].tolist() for row, length in zip(*prompt, strict=True)]
+    model = ModuleModel(target, target.vocab_size)
+    return speculative(model, drafter, texts, generator, max_new_tokens=max_new_tokens, gamma=gamma, sampling=sampling, eos=stop).tokens
+
+
 @sv.subject("kv_cache", dtypes=DTYPES, supports=("select",), conventions={"full": "grows"})
 class CacheOfOneText:
     """The state of one text in a transformers model, its cache made of one layer; a model's place in `append` is taken by what is handed over."""

@@ -14,7 +14,7 @@ from specprops.suite import prop
 from specprops.trial import Trial
 from specprops.violation import NotJudged, Row, Violation
 from specverify.contracts import Case
-from specverify.contracts.generate import number, tables
+from specverify.contracts.generate import number, prompts, room, tables
 from specverify.contracts.table_models import Prefix
 from specverify.law import Law, Outcome
 
@@ -27,6 +27,10 @@ DRAWS = {"module": 600, "transformers": 200, "seq2seq": 200}
 FRESH = 4_000
 """Of a confirmation of such, for the same reason."""
 SEEDS = 3
+TEXTS = 16
+"""Of which calls of the target are counted: 16 texts of 24 tokens are some 160 rounds."""
+DEVIATIONS = 5.0
+"""Standard deviations beyond which more calls than the standard rule's are told; by chance one subject in three million is."""
 
 
 def heeds(*features: str) -> Callable[[Description], str | None]:
@@ -64,7 +68,7 @@ def test_well_formed(trial: Trial, case: Case) -> None:
 @prop("GEN-002", "A text is as long as was asked for, for every number of drafts and of tokens that are left.", source="theory S12g; faults MAXTOKENS, B172, B175",
       guards="well-formed", after=("GEN-001",), first=texts.lengths)  # fmt: skip
 def test_length(trial: Trial, case: Case) -> None:
-    found, most = tokens_of(trial.value(case).outcome), number(case, "max_new_tokens")
+    found, most = tokens_of(trial.value(case).outcome), room(case, prompts(case)[-1])
     if len(found) != most:
         message = f"{len(found)} token{'s' * (len(found) != 1)} came back with {number(case, 'gamma')} drafts a round, and {most} were asked for."
         raise Violation(message, (Row("new tokens", str(len(found)), str(most)),), kind="too long" if len(found) > most else "too short")
@@ -79,16 +83,21 @@ def test_sure_text(trial: Trial, case: Case) -> None:
 
 def same_text(trial: Trial, case: Case) -> None:
     """The text of the last call must be the right one; else the table shows where they part, and by how much the target's token is ahead there."""
-    found, right = tokens_of(trial.value(case).outcome), texts.right_text(case)
+    same_row(case, tokens_of(trial.value(case).outcome), prompts(case)[-1])
+
+
+def same_row(case: Case, found: Prefix, prompt: Prefix, called: str = "The text") -> None:
+    """The same for the new tokens of one row, behind its prompt."""
+    right = texts.right_text(case, prompt)
     if found == right:
         return
     place = next((i for i, (a, b) in enumerate(zip(found, right, strict=False)) if a != b), min(len(found), len(right)))
     if place == min(len(found), len(right)):
-        message = f"The text ends after {len(found)} tokens, and plain decoding's after {len(right)}."
+        message = f"{called} ends after {len(found)} tokens, and plain decoding's after {len(right)}."
         raise Violation(message, (_texts(found, right, place),), kind="too long" if len(found) > len(right) else "too short")
-    line = texts.warped({**case, "temperature": 1.0}, tables(case)[0], right[:place])
+    line = texts.warped({**case, "temperature": 1.0}, tables(case)[0], right[:place], prompt)
     margin = math.log(line[right[place]] / line[found[place]]) if line[found[place]] > 0 else math.inf
-    message = f"The text leaves plain decoding's at token {place}, where that is ahead by {margin:.2g} in the logits."
+    message = f"{called} leaves plain decoding's at token {place}, where that is ahead by {margin:.2g} in the logits."
     raise Violation(message, (_texts(found, right, place),), kind="text")
 
 
@@ -210,7 +219,71 @@ def test_own_draft(trial: Trial, case: Case) -> None:
     _, calls, of_draft = trial.value(case).outcome[-1]
     if not of_draft:
         raise NotJudged("the subject does not call the draft model")
-    most, each = number(case, "max_new_tokens"), number(case, "gamma") + 1
+    most, each = room(case, prompts(case)[-1]), number(case, "gamma") + 1
     if calls > math.ceil(most / each) + 1:
         table = (Row("calls of the target", str(calls), f"{math.ceil(most / each)} or one more"),)
         raise Violation(f"The target is called {calls} times for {most} tokens, {most / calls:.2g} a call.", table, kind="calls")
+
+
+def in_batches(subject: Description) -> str | None:
+    """A condition: several prompts at once."""
+    return None if subject.batch else "the subject declares no batches"
+
+
+def each_row(trial: Trial, case: Case) -> None:
+    """Each row of a batch must have the right text behind its own prompt."""
+    for place, (row, prompt) in enumerate(zip(trial.value(case).outcome, prompts(case), strict=True)):
+        same_row(case, tuple(row[0]), prompt, f"Row {place}, behind {len(prompt)} ids,")
+
+
+@prop("GEN-019", "In a batch each row has the text of plain decoding behind its own prompt, be that shorter or longer than the others.",
+      source="theory S12h, A4; faults PADDING, ROW, KV-TARGET", guards="position", after=("GEN-003",), first=texts.batches, applies=in_batches)  # fmt: skip
+def test_rows(trial: Trial, case: Case) -> None:
+    each_row(trial, case)
+
+
+@prop("GEN-020", "A row of a batch that has ended stays as it is, and the others go on to their own ends.", source="theory S12g, S12h; faults EOS", guards="well-formed",
+      after=("GEN-019", "GEN-004"), first=texts.ends_apart, applies=lambda s: in_batches(s) or takes("eos")(s))  # fmt: skip
+def test_ends_of_rows(trial: Trial, case: Case) -> None:
+    each_row(trial, case)
+
+
+@prop("GEN-021", "In a batch the rows follow the target, each behind its own prompt, and independently.", source=f"{THEOREM}, S12h; faults RNG, ROW", guards="requests",
+      statistical=True, after=("GEN-019", "GEN-007"), first=texts.pair_of_rows, applies=lambda s: in_batches(s) or rows.needs_wide(s))  # fmt: skip
+def test_law_of_rows(trial: Trial, case: Case) -> None:
+    first, second = (texts.right_law(case, prompt).probabilities for prompt in prompts(case))
+    both = Law({(a, b): x * y for (a, x), (b, y) in itertools.product(first.items(), second.items())})
+    law(trial, case, both, lambda outcome: tuple(tuple(row[0]) for row in outcome))
+
+
+@prop("GEN-022", "A text ends with the token that fills the context: none stands beyond it, and none is lost before.", source="contracts, F; faults MAXTOKENS, B176",
+      guards="well-formed", after=("GEN-002",), first=texts.at_the_limit, applies=lambda s: None if "context" in s.conventions else "the subject declares no context limit")  # fmt: skip
+def test_context(trial: Trial, case: Case) -> None:
+    same_text(trial, case)
+
+
+@prop("GEN-023", "With temperature, top-k and top-p at once the new tokens follow the target cut by all three.", source="theory S11, C1, C3; faults B009, B011, B017",
+      guards="joint", statistical=True, after=("GEN-011", "GEN-012", "GEN-013"), applies=heeds("temperature", "top_k", "top_p"), first=texts.filtered)  # fmt: skip
+def test_all_filters(trial: Trial, case: Case) -> None:
+    law(trial, case, texts.right_law(case))
+
+
+def _counted(subject: Description) -> str | None:
+    """A condition: the loop draws, and its calls of the target are rounds."""
+    if subject.claim == "greedy-exact":
+        return "the subject is greedy alone"
+    return rows.needs_wide(subject) if subject.models in DRAWS else "each row is a call of such a model"
+
+
+@prop("GEN-024", "The target is called no more often than under the standard rule, which accepts sum min(p, q) of the drafts; how often is told.",
+      source="theory S2, S5; contracts, F; faults EFFICIENCY", guards="efficiency", severity="advisory", after=("GEN-007",), first=texts.open_rows, applies=_counted)  # fmt: skip
+def test_acceptance(trial: Trial, case: Case) -> None:
+    last = [trial.value(case, stage=f"text/{number}").outcome[-1] for number in range(TEXTS)]
+    if not any(of_draft for _, _, of_draft in last):
+        raise NotJudged("the subject does not call the draft model")
+    (mean, variance), tokens = texts.calls_expected(case), room(case, prompts(case)[-1])
+    found = math.fsum(calls for _, calls, _ in last) / TEXTS
+    trial.remark = f"{tokens / found:.2g} tokens a call of the target, {tokens / mean:.2g} by the standard rule"
+    if found > mean + 1 + DEVIATIONS * math.sqrt(variance / TEXTS):  # one call more reads the prompt
+        table = (Row("calls of the target", f"{found:.3g}", f"{mean:.3g} or one more"),)
+        raise Violation(f"The target gives {trial.remark}.", table, kind="calls")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from specprops import rows
 from specverify.contracts import Array, Case, array
-from specverify.contracts.generate import number, tables
+from specverify.contracts.generate import number, prompts, room, tables
 from specverify.contracts.table_models import Prefix, Table
 from specverify.law import Law, Outcome
 
@@ -64,8 +64,13 @@ def case(subject: Description, shape: Shape, **more: object) -> Case:
     target, draft = (_table(dtype_of(subject), list(itertools.islice(itertools.cycle(lines), count))) for lines in (shape.target, shape.draft))
     return {
         "target": target, "draft": draft, "prompts": [PROMPT], "gamma": shape.gamma, "max_new_tokens": shape.most, "temperature": 1.0, "top_k": width, "top_p": 1.0,
-        "eos": None, **more,
+        "eos": None, **_context(subject), **more,
     }  # fmt: skip
+
+
+def _context(subject: Description) -> dict[str, object]:
+    """The limit that the subject declares, if there is one."""
+    return {name: value for name, value in subject.conventions.items() if name == "context"}
 
 
 def _table(dtype: str, lines: Lines) -> Array:
@@ -175,40 +180,116 @@ def _along(subject: Description, text: Sequence[int], drafted: Sequence[int]) ->
 # What must come out
 
 
-def right_text(one: Case) -> Prefix:
-    """The likeliest tokens, one by one."""
+def right_text(one: Case, prompt: Prefix | None = None) -> Prefix:
+    """The likeliest tokens, one by one, behind a prompt; the last, if none is told."""
     target, text = tables(one)[0], tuple[int, ...]()
-    while not ended(one, text):
-        line = warped(one, target, text)
+    while not ended(one, text, prompt):
+        line = warped(one, target, text, prompt)
         text = (*text, line.index(max(line)))
     return text
 
 
-def ended(one: Case, text: Prefix) -> bool:
+def ended(one: Case, text: Prefix, prompt: Prefix | None = None) -> bool:
     """Whether nothing follows."""
-    return len(text) == number(one, "max_new_tokens") or (one["eos"] is not None and text[-1:] == (one["eos"],))
+    return len(text) == room(one, prompts(one)[-1] if prompt is None else prompt) or (one["eos"] is not None and text[-1:] == (one["eos"],))
 
 
-def right_law(one: Case) -> Law:
-    """Of the new tokens, as plain decoding has it."""
-    return Law.of(dict(_endings(one, tables(one)[0], (), 1.0)))
+def right_law(one: Case, prompt: Prefix | None = None) -> Law:
+    """Of the new tokens behind a prompt, as plain decoding has it; the last, if none is told."""
+    return Law.of(dict(_endings(one, tables(one)[0], (), 1.0, prompt)))
 
 
-def _endings(one: Case, target: Table, text: Prefix, mass: float) -> Iterator[tuple[Outcome, float]]:
-    if ended(one, text):
+def _endings(one: Case, target: Table, text: Prefix, mass: float, prompt: Prefix | None) -> Iterator[tuple[Outcome, float]]:
+    if ended(one, text, prompt):
         yield text, mass
         return
-    for token, chance in enumerate(warped(one, target, text)):
+    for token, chance in enumerate(warped(one, target, text, prompt)):
         if chance > 0:
-            yield from _endings(one, target, (*text, token), mass * chance)
+            yield from _endings(one, target, (*text, token), mass * chance, prompt)
 
 
-def warped(one: Case, table: Table, text: Prefix) -> list[float]:
-    """The row behind the prompt and a text at the case's temperature, cut by one of its filters; rows here have no ties at its border."""
-    line, temperature = table.line((*table.text, *text)), float(str(one["temperature"]))
+def warped(one: Case, table: Table, text: Prefix, prompt: Prefix | None = None) -> list[float]:
+    """The row behind a prompt and a text at the case's temperature, cut by its filters; rows here have no ties at a border, and all orders of the filters agree on them."""
+    line, temperature = table.line((*(table.text if prompt is None else prompt), *text)), float(str(one["temperature"]))
     powers = [(x / max(line)) ** (1 / temperature) for x in line] if temperature else [float(x == max(line)) for x in line]
     order = sorted(range(len(line)), key=lambda token: -powers[token])
     heads = list(itertools.accumulate((powers[token] / math.fsum(powers) for token in order), initial=0.0))
     kept = {token for place, token in enumerate(order) if place < number(one, "top_k") and heads[place] < float(str(one["top_p"]))}
     left = [x if token in kept else 0.0 for token, x in enumerate(powers)]
     return [x / math.fsum(left) for x in left]
+
+
+# Prompts side by side, a context limit, all filters at once
+
+SHORT, MIDDLE = [2], [1, 0, 2, 1]
+"""Beside `PROMPT` and the long one."""
+FAR = [0, 1, 1, 0, 1, 0, 2]
+
+
+def beside(subject: Description) -> list[list[list[int]]]:
+    """Batches of prompts, short and long, each of both before the other; of one length for a loop that declares no side on which they are filled up."""
+    if "padding" not in subject.conventions:
+        return [[PROMPT, [0, 1]], [[0, 1], [1, 1], PROMPT]]
+    return [[FAR, PROMPT], [PROMPT, FAR], [SHORT, FAR, MIDDLE]]
+
+
+def batches(subject: Description) -> list[Case]:
+    """Sure texts of prompts side by side."""
+    return [{**sure(subject, gamma, most, drafter), "prompts": [batch]}
+            for batch in beside(subject) for gamma, most, drafter in ((1, 4, "half"), (3, 24, "half"), (3, 24, "right"))]  # fmt: skip
+
+
+APART = 6
+"""New tokens between the ends of two rows: more than a round of three drafts gives."""
+
+
+def ends_apart(subject: Description) -> list[Case]:
+    """Pairs of prompts of which one text ends rounds before the other, with an end of its own or none; the first and the second in turns. No prompt holds the end."""
+    base = {**sure(subject, 3, 16, "half"), "eos": 1}
+    found: dict[bool, Case] = {}
+    for pair in itertools.permutations(itertools.product((0, 2), repeat=3), 2):
+        one = {**base, "prompts": [[[*pair[0]], [*(pair[1] if "padding" not in subject.conventions else pair[1][1:])]]]}
+        first, second = (len(right_text(one, prompt)) for prompt in prompts(one))
+        if abs(first - second) >= APART:
+            found.setdefault(first < second, one)
+    return list(found.values())
+
+
+def pair_of_rows(subject: Description) -> list[Case]:
+    """A small law for each of two prompts."""
+    return [case(subject, TWO, prompts=[[[0, 1] if "padding" not in subject.conventions else [1, 1, 0], PROMPT]])]
+
+
+def at_the_limit(subject: Description) -> list[Case]:
+    """Texts for which there is room for as many tokens as fewer than a round gives, as one gives, and more; and for fewer than that."""
+    limit = int(str(subject.conventions.get("context", LONG)))
+    prompt = [token % 2 for token in range(max(1, limit - 2 * 4))]
+    return [{**sure(subject, gamma, LONG, drafter), "prompts": [prompt[: len(prompt) - less] or [1]]}
+            for gamma in (1, 2, 3, 4) for less in range(min(gamma + 1, len(prompt))) for drafter in ("right", "wrong", "half")]  # fmt: skip
+
+
+FILTERED = Shape(((4, 3, 2), (1, 2, 30), (3, 2, 4), (30, 1, 2)), Q3, 2, 3)
+"""Rows of which top-k 2 cuts one token that top-p 0.87 would keep, and rows of which top-p cuts two; at temperature 0.5, and in every order of the three."""
+
+
+def filtered(subject: Description) -> list[Case]:
+    """All parameters at once."""
+    return [case(subject, FILTERED, temperature=0.5, top_k=2, top_p=0.87)]
+
+
+def open_rows(subject: Description) -> list[Case]:
+    """A text whose every row is the same, and the draft's too, so that how many drafts are accepted is known: three in four."""
+    return [case(subject, Shape(((5, 2, 1),), ((3, 4, 1),), 3, 24))]
+
+
+def calls_expected(one: Case) -> tuple[float, float]:
+    """Mean and variance of the rounds of a text by the standard rule, where all rows are alike: n drafts are accepted with a^n (1 - a), a = sum min(p, q), and all with a^gamma (theory S5)."""
+    (p, q), gamma = (table.lines[0] for table in tables(one)), number(one, "gamma")
+    accepted = math.fsum(map(min, p, q))
+    chances = [*((1 - accepted) * accepted**n for n in range(gamma)), accepted**gamma]
+    first, second = [0.0], [0.0]  # moments of the rounds that are needed, by the tokens that are left
+    for left in range(1, room(one, prompts(one)[-1]) + 1):
+        behind = [max(0, left - n - 1) for n in range(gamma + 1)]
+        first.append(math.fsum(x * (1 + first[rest]) for x, rest in zip(chances, behind, strict=True)))
+        second.append(math.fsum(x * (1 + 2 * first[rest] + second[rest]) for x, rest in zip(chances, behind, strict=True)))
+    return first[-1], second[-1] - first[-1] ** 2

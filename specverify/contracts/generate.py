@@ -8,6 +8,11 @@
 `models=` declares the form of both models. `supports=` declares which parameters it heeds, where it does not heed all: the others come at their neutral value
 (temperature 1, top_k V, top_p 1, eos None), and what needs them is not judged. Several prompts follow each other on the same two model objects, a call each; each call has
 a seed of its own, where seeds are taken, but with `rng="counter"`.
+
+    @sv.subject("generate", models="module", batch=True, conventions={"padding": "right"})
+
+With `batch=True` a call has several prompts: `prompt` is then (ids (B, S), lengths (B,)), and the result B rows, of lists or of a matrix filled with `sentinel=`, or these and
+their lengths (B,). `conventions={"context": 64}`: ids of prompt and text together, at which a text ends.
 """
 
 from __future__ import annotations
@@ -16,14 +21,30 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from specverify.contracts.arrays import Array, array
-from specverify.contracts.base import Case, Contract, Malformed, Opaque, Parameter, array_of, check_names, kind_of, outside, probability_rows, token_list
+from specverify.contracts.base import (
+    Case,
+    Contract,
+    Convention,
+    Malformed,
+    Opaque,
+    Parameter,
+    array_of,
+    check_names,
+    kind_of,
+    outside,
+    probability_rows,
+    token_list,
+)
 from specverify.contracts.nodes import are_ids, is_int
+from specverify.contracts.ragged import Expected, with_counts
 from specverify.contracts.table_models import Prefix, Table, TableModel
 from specverify.law import Outcome
 
 NAME = "generate"
 FEATURES = ("greedy", "temperature", "top_k", "top_p", "eos")
 """What a loop may heed: temperature 0, other temperatures than 1, the filters, an id that ends the text."""
+NUMBERS = ("gamma", "max_new_tokens", "temperature", "top_k", "top_p", "eos")
+"""Of a call, beside prompt and models."""
 EXPLORED = 512
 """Tokens of a case and drafts of as many rounds, up to which its law is explored: three tokens of two with two drafts each are 512. What is more takes longer than draws."""
 
@@ -34,11 +55,22 @@ def tables(case: Case) -> tuple[Table, Table]:
     return Table(array_of(case, "target"), text), Table(array_of(case, "draft"), text)
 
 
-def prompts(case: Case) -> list[Prefix]:
-    """Of all calls, in order."""
+def calls(case: Case) -> list[list[Prefix]]:
+    """The prompts of each call, in order: one, or those of a batch."""
     found = case["prompts"]
     assert isinstance(found, list)
-    return [tuple(one) for one in found]
+    return [[tuple(row) for row in one] if isinstance(one[0], list) else [tuple(one)] for one in found]
+
+
+def prompts(case: Case) -> list[Prefix]:
+    """Of all calls and their rows, in order."""
+    return [prompt for call in calls(case) for prompt in call]
+
+
+def room(case: Case, prompt: Prefix) -> int:
+    """New ids behind a prompt: as many as were asked for, or as the context has room for."""
+    most = number(case, "max_new_tokens")
+    return min(most, number(case, "context") - len(prompt)) if "context" in case else most
 
 
 def number(case: Case, name: str) -> int:
@@ -50,13 +82,13 @@ def number(case: Case, name: str) -> int:
 
 def _check(case: Case) -> None:
     """A case carries the rows of both tables, the prompt of each call, and the numbers of a call."""
-    check_names(NAME, case, ("target", "draft", "prompts", "gamma", "max_new_tokens", "temperature", "top_k", "top_p", "eos"))
+    check_names(NAME, {name: case[name] for name in case if name != "context"}, ("target", "draft", "prompts", *NUMBERS))
     target, draft = probability_rows(NAME, case, "target"), probability_rows(NAME, case, "draft")
     if len(target.shape) != 2 or target.shape != draft.shape or target.dtype != draft.dtype:  # noqa: PLR2004
         raise outside(NAME, "target and draft must have shape (n, V), both of one dtype")
     width, given = target.shape[1], case["prompts"]
-    if not isinstance(given, list) or not given or not all(one and are_ids(one) and max(one) < width for one in given):
-        raise outside(NAME, "prompts must be lists of ids of the vocabulary, at least one, and none empty")
+    if not isinstance(given, list) or not given or not all(_is_call(one, width) for one in given):
+        raise outside(NAME, "prompts must be lists of ids of the vocabulary, or of such lists for a batch, at least one, and none empty")
     if any(not is_int(case[name]) or number(case, name) < 1 for name in ("gamma", "max_new_tokens", "top_k")) or number(case, "top_k") > width:
         raise outside(NAME, "gamma, max_new_tokens and top_k must be ints of at least 1, and top_k of V at most")
     temperature, top_p = float(str(case["temperature"])), float(str(case["top_p"]))
@@ -64,12 +96,30 @@ def _check(case: Case) -> None:
         raise outside(NAME, "temperature must be at least 0, and top_p above 0 and 1 at most")
     if case["eos"] is not None and (not is_int(case["eos"]) or not 0 <= number(case, "eos") < width):
         raise outside(NAME, "eos must be an id of the vocabulary, or None")
+    if "context" in case and (not is_int(case["context"]) or number(case, "context") <= max(map(len, prompts(case)))):
+        raise outside(NAME, "context must be an int above the length of each prompt")
+
+
+def _is_call(one: object, width: int) -> bool:
+    """Whether it is a prompt, or the prompts of a batch."""
+    each = one if isinstance(one, list) and one and isinstance(one[0], list) else [one]
+    return all(isinstance(prompt, list) and bool(prompt) and are_ids(prompt) and max(prompt) < width for prompt in each)
 
 
 def _prepare(case: Case) -> Case:
     """Tables, which become models of the subject's form, and prompts as arrays."""
     target, draft = tables(case)
-    return {**case, "target": target, "draft": draft, "prompt": [array("int64", (len(one),), one) for one in prompts(case)]}
+    return {**case, "target": target, "draft": draft, "prompt": [_handed(case, call) for call in calls(case)]}
+
+
+def _handed(case: Case, call: list[Prefix]) -> Array | list[Array]:
+    """One prompt (S,); to a loop that takes batches, ids (B, S), filled up on the declared side, and lengths (B,)."""
+    if not case.get("many"):
+        return array("int64", (len(call[0]),), call[0])
+    longest, pad = max(map(len, call)), int(str(case.get("pad", 0)))
+    fills = [(pad,) * (longest - len(prompt)) for prompt in call]
+    rows = [(*fill, *prompt) if case.get("padding") == "left" else (*prompt, *fill) for prompt, fill in zip(call, fills, strict=True)]
+    return [array("int64", (len(call), longest), [token for row in rows for token in row]), array("int64", (len(call),), [len(prompt) for prompt in call])]
 
 
 def _play(_case: Case, values: Sequence[Any], subject: Callable[..., Any]) -> list[Any]:
@@ -91,10 +141,36 @@ def _calls(model: Any) -> int:
 
 
 def _outcome(case: Case, result: object) -> Outcome:
-    """((new ids, calls of the target, calls of the draft), …), a call each."""
+    """((new ids, calls of the target, calls of the draft), …), a row of a call each."""
     assert isinstance(result, list)
     width, most = array_of(case, "target").shape[-1], number(case, "max_new_tokens")
-    return tuple((new_ids(one, prompt, width, most), *calls) for (one, *calls), prompt in zip(result, prompts(case), strict=True))
+    each = [
+        (row, prompt, counts)
+        for (one, *counts), call in zip(result, calls(case), strict=True)
+        for row, prompt in zip(_rows(case, one, len(call)), call, strict=True)
+    ]
+    return tuple((new_ids(row, prompt, width, most), *counts) for row, prompt, counts in each)
+
+
+def _rows(case: Case, result: object, count: int) -> list[object]:
+    """Of a batch the rows, without what fills them; of one prompt the result."""
+    if not case.get("many"):
+        return [result]
+    width, sentinel = array_of(case, "target").shape[-1], case.get("sentinel")
+    fills = sentinel if isinstance(sentinel, int) else None
+    known = None if fills is None or 0 <= fills < width else fills
+    rows = with_counts(result, Expected([()] * count, width, sentinel=known))
+    return [_unfilled(row, case["eos"], fills, told=not isinstance(result, Array)) for row in rows]
+
+
+def _unfilled(row: list[int], eos: object, sentinel: int | None, *, told: bool) -> list[int]:
+    """A row without what fills a matrix behind its end where that is an id; such an id must be declared, unless each row has its own length (`told`)."""
+    behind = row[row.index(eos) + 1 :] if eos in row else []
+    if sentinel is None and not told and len(set(behind)) == 1:
+        raise Malformed(
+            f"id {behind[0]} stands {len(behind)} times behind the end of a row; declare sentinel={behind[0]} if it fills up, or return a list of rows"
+        )
+    return row[: len(row) - len(behind)] if set(behind) == {sentinel} else row
 
 
 def new_ids(result: object, prompt: Prefix, width: int, most: int) -> Prefix:
@@ -140,7 +216,7 @@ CONTRACT = Contract(
     prefix="GEN",
     sentence="Continues a prompt with a target model, helped by a draft model.",
     parameters=(
-        Parameter("prompt", "(S,)", "token ids, int64"),
+        Parameter("prompt", "(S,)", "token ids, int64; of a batch, ids (B, S) and lengths (B,)"),
         Parameter("target", "a model", "the target, in the form that models= declares"),
         Parameter("draft", "a model", "the draft model, in the same form"),
         Parameter("gamma", "int", "tokens to draft in a round, or fewer"),
@@ -150,7 +226,7 @@ CONTRACT = Contract(
         Parameter("top_p", "float", "in (0, 1]; 1 keeps all"),
         Parameter("eos", "int or None", "the id that ends the text"),
     ),
-    returns="the new token ids alone, (n,) or (1, n), EOS included",
+    returns="the new token ids alone, (n,) or (1, n), EOS included; B rows of them for a batch",
     right="over all rounds, the new ids follow the target as plain decoding does, and end where it ends",
     random=True,
     check=_check,
@@ -161,6 +237,11 @@ CONTRACT = Contract(
     },
     equivalents=("speculative_generate", "speculative_sampling", "assisted_decoding"),
     features=FEATURES,
+    conventions={
+        "padding": Convention("the side on which the prompts of a batch are filled up to the longest; of one length if nothing is declared", ("right", "left")),
+        "pad": Convention("the id that fills them up, a number; 0 if nothing is declared"),
+        "context": Convention("ids of prompt and text together, at which a text ends, a number"),
+    },
     outcomes=_outcomes,
     prepare=_prepare,
     play=_play,

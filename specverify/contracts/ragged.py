@@ -81,7 +81,8 @@ def _rows(result: object, expected: Expected, beyond: int = 1) -> list[list[int]
             return [_cut(i, row, expected) for i, row in enumerate(_matrix(result, expected))]
 
 
-def _with_counts(result: object, expected: Expected) -> list[list[int]]:
+def with_counts(result: object, expected: Expected) -> list[list[int]]:
+    """Rows up to their ends, of any length; where numbers of ids stand beside them, as many as these say."""
     return _rows(result, expected, beyond=0)
 
 
@@ -112,7 +113,7 @@ def _in_line_and_accepted(result: object, expected: Expected) -> list[list[int]]
 
 
 _READERS: dict[str, Callable[[object, Expected], list[list[int]]]] = {
-    "rows": _rows, "rows and counts": _with_counts, "accepted and bonus": _accepted_and_bonus, "flat and counts": _flat_and_counts, "in line and accepted": _in_line_and_accepted,
+    "rows": _rows, "rows and counts": with_counts, "accepted and bonus": _accepted_and_bonus, "flat and counts": _flat_and_counts, "in line and accepted": _in_line_and_accepted,
 }  # fmt: skip
 
 

@@ -1,161 +1,13 @@
-"""Planted faults of `generate`: one textbook loop with a cache, in its parts, and what each fault changes in them. Plain lists and `random`, so that each is audited in seconds."""
+"""Planted faults of `generate`: what each changes in the parts of a textbook loop, or of several side by side."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from itertools import accumulate
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
 import specverify as sv
-
-Row = list[float]
-Model = Callable[[Sequence[int]], Sequence[float]]
-"""From a prefix to the row behind it."""
-
-
-def drawn(row: Row, u: float | None = None) -> int:
-    """A token of a row, by inverse CDF."""
-    held = [token for token, x in enumerate(row) if x > 0]
-    u = random.random() if u is None else u
-    return next((token for token, above in enumerate(accumulate(row)) if row[token] > 0 and u * sum(row) < above), held[-1])
-
-
-def residual(p: Row, q: Row) -> Row:
-    """(p - q)+; p where nothing is left."""
-    left = [max(a - b, 0.0) for a, b in zip(p, q, strict=True)]
-    return left if any(left) else p
-
-
-def sharpened(row: Row, temperature: float) -> Row:
-    """A row at a temperature; the one-hot argmax at 0."""
-    if temperature == 0:
-        return [float(token == row.index(max(row))) for token in range(len(row))]
-    powers = [x ** (1 / temperature) for x in row]
-    return [x / sum(powers) for x in powers]
-
-
-def cut(row: Row, top_k: int, top_p: float) -> Row:
-    """The top-k, then the smallest set of mass top-p."""
-    order = sorted(range(len(row)), key=lambda token: -row[token])[:top_k]
-    before = accumulate((row[token] for token in order), initial=0.0)
-    kept = {token for token, mass in zip(order, before, strict=False) if mass < top_p * sum(row[one] for one in order)}
-    left = [x if token in kept else 0.0 for token, x in enumerate(row)]
-    return [x / sum(left) for x in left]
-
-
-class Cached:
-    """A model behind a cache: it is told new ids alone, and what it gives follows all ids that the cache holds."""
-
-    def __init__(self, model: Model) -> None:
-        self.model, self.held = model, list[int]()
-
-    def read(self, ids: Sequence[int]) -> list[Row]:
-        """The row behind each of these ids."""
-        rows = []
-        for token in ids:
-            self.held.append(token)
-            rows.append(list(self.model(self.held)))
-        return rows
-
-    def cut(self, length: int) -> None:
-        """Forget all but the first ids."""
-        del self.held[length:]
-
-
-class Loop:
-    """The textbook's loop. `text` is the prompt and what is emitted; the target's cache holds all of it but the last id."""
-
-    kept: ClassVar = dict[str, Cached]()
-    """What a faulty loop keeps of the call before."""
-
-    def __init__(self, prompt: list[int], target: Model, draft: Model, *numbers: Any) -> None:
-        self.gamma, self.most, self.temperature, self.top_k, self.top_p, self.eos = numbers
-        self.seed, self.rounds = 0, 0
-        self.prompt, self.target, self.drafter, self.new = prompt, Cached(target), Cached(draft), list[int]()
-
-    @property
-    def text(self) -> list[int]:
-        """Prompt and new ids."""
-        return [*self.prompt, *self.new]
-
-    def warp(self, row: Row) -> Row:
-        """What is drawn from."""
-        return cut(sharpened(row, self.temperature), self.top_k, self.top_p)
-
-    def judged_q(self, row: Row) -> Row:
-        """The draft's row in ratio and residual."""
-        return self.warp(row)
-
-    def bonus(self, p: list[Row], drafted: list[int]) -> Row:  # noqa: ARG002  for those that need it
-        """The row behind drafts that were all accepted."""
-        return p[-1]
-
-    def limit(self) -> int:
-        """Drafts of the next round."""
-        count: int = min(self.gamma, self.most - len(self.new) - 1)
-        return count
-
-    def prefill(self) -> None:
-        """What both models read before the first round."""
-        self.target.read(self.prompt[:-1])
-
-    def drafts(self, count: int) -> tuple[list[int], list[Row]]:
-        """Drafted ids, and the draft's rows."""
-        tokens, rows = list[int](), list[Row]()
-        for _ in range(count):
-            self.drafter.cut(0)
-            rows.append(self.drafter.read([*self.text, *tokens])[-1])
-            tokens.append(drawn(self.warp(rows[-1])))
-        return tokens, rows
-
-    def verified(self, p: list[Row], q: list[Row], drafted: list[int]) -> tuple[int, int]:
-        """Accepted drafts, and the id behind them."""
-        for place, x in enumerate(drafted):
-            if self.number() * q[place][x] >= p[place][x]:
-                return place, drawn(residual(p[place], q[place]))
-        return len(drafted), drawn(self.bonus(p, drafted))
-
-    def number(self) -> float:
-        """Of the next test."""
-        return random.random()
-
-    def forget(self, accepted: int) -> None:
-        """Cut the target's cache behind the drafts that were accepted."""
-        self.target.cut(len(self.text) + accepted)
-
-    def ends(self, tokens: list[int], accepted: int) -> list[int]:  # noqa: ARG002  for those that need it
-        """Up to the end token, that included."""
-        return tokens[: tokens.index(self.eos) + 1] if self.eos in tokens else tokens
-
-    def emitted(self, tokens: list[int]) -> list[int]:
-        """As many as are left."""
-        return tokens[: self.most - len(self.new)]
-
-    def over(self) -> bool:
-        """Whether the text is complete."""
-        return len(self.new) >= self.most or (self.eos is not None and self.eos in self.new)
-
-    def round(self) -> None:
-        """Draft, read, verify, forget."""
-        drafted, rows = self.drafts(max(0, self.limit()))
-        p = [self.warp(row) for row in self.target.read([self.text[-1], *drafted])]
-        accepted, last = self.verified(p, [self.judged_q(row) for row in rows], drafted)
-        self.forget(accepted)
-        self.new += self.emitted(self.ends([*drafted[:accepted], last], accepted))
-
-    def seeded(self, seed: int) -> Loop:
-        """Itself, its draws those of a seed."""
-        self.seed = seed
-        random.seed(seed)
-        return self
-
-    def run(self) -> list[int]:
-        """The new ids."""
-        self.prefill()
-        while not self.over():
-            self.round()
-        return self.new
+from specverify.faults.textbook_loop import Batch, Loop, Row, cut, drawn, sharpened
 
 
 def planted(name: str, seed: str | None = None, **changes: Any) -> None:
@@ -308,3 +160,102 @@ planted("length-looked-at-between-rounds-alone", limit=lambda loop: loop.gamma, 
 planted("stops-where-a-round-does-not-fit", over=lambda loop: Loop.over(loop) or (bool(loop.new) and len(loop.new) + loop.gamma >= loop.most))
 planted("rounds-counted-for-tokens", over=counted)
 planted("last-token-lost-at-the-limit", run=last_lost)
+
+
+# P-MISMATCH: all filters at once
+
+planted(
+    "top-p-forgotten-where-top-k-cuts", warp=lambda loop, row: cut(sharpened(row, loop.temperature), loop.top_k, loop.top_p if loop.top_k == len(row) else 1.0)
+)
+
+
+# MAXTOKENS: a context limit
+
+CONTEXT = 24
+"""Ids of prompt and text together: two rounds and more behind the longest prompts."""
+
+
+def planted_within(name: str, most: Callable[[Loop], int] = lambda loop: min(loop.most, CONTEXT - len(loop.prompt)), **changes: Any) -> None:
+    """Declare a loop with a context limit, some of its parts changed."""
+    changed = type(name, (Loop,), changes)
+
+    def generate(*given: Any) -> list[int]:
+        loop: Loop = changed(*given)
+        loop.most = most(loop)
+        return loop.run()
+
+    sv.subject("generate", name=name, arrays="list", conventions={"context": CONTEXT})(generate)
+
+
+planted_within("prompt-not-counted-in-the-context", lambda loop: min(loop.most, CONTEXT))
+planted_within("context-looked-at-between-rounds-alone", limit=lambda loop: loop.gamma, emitted=lambda loop, tokens: tokens[: loop.asked - len(loop.new)])
+planted_within(
+    "stops-where-a-round-does-not-fit-in-the-context", over=lambda loop: Loop.over(loop) or (bool(loop.new) and len(loop.text) + loop.gamma >= CONTEXT)
+)
+
+
+# PADDING, ROW, RNG, EOS: several prompts at once
+
+
+def planted_batch(name: str, **changes: Any) -> None:
+    """Declare loops side by side with some of their parts changed."""
+    changed = type(name, (Batch,), changes)
+    sv.subject("generate", name=name, arrays="list", batch=True, conventions={"padding": "left"})(lambda *given: changed(*given).run())
+
+
+Found = list[tuple[list[int], int, int]]
+
+
+def least(_batch: Batch, loops: list[Loop], found: Found) -> None:
+    """All rows keep as many drafts as the row that keeps fewest, and the id behind their own."""
+    fewest = min(accepted for _, accepted, _ in found)
+    for loop, (drafted, _, last) in zip(loops, found, strict=True):
+        loop.take(drafted, fewest, last)
+
+
+def greatest(_batch: Batch, loops: list[Loop], found: Found) -> None:
+    """All rows keep as many drafts as the row that keeps most."""
+    most = max(accepted for _, accepted, _ in found)
+    for loop, (drafted, _, last) in zip(loops, found, strict=True):
+        loop.take(drafted, min(most, len(drafted)), last)
+
+
+def cut_like_the_first(_batch: Batch, loops: list[Loop], found: Found) -> None:
+    """The target's cache of each row is cut behind as many drafts as the first row keeps."""
+    for loop, (drafted, accepted, last) in zip(loops, found, strict=True):
+        begin = len(loop.text)
+        held = [*loop.target.held]
+        loop.take(drafted, accepted, last)
+        loop.target.held = held[: begin + found[0][1]]
+
+
+def same_numbers(batch: Batch, loops: list[Loop]) -> Found:
+    """Every row draws the numbers of the first."""
+    state, found = random.getstate(), list[tuple[list[int], int, int]]()
+    for loop in loops:
+        random.setstate(state)
+        found += Batch.judged(batch, [loop])
+    return found
+
+
+def until_all_have_ended(batch: Batch) -> list[Loop]:
+    """A row that has its end goes on while there is room, until all have."""
+    over = all(loop.over() for loop in batch.loops)
+    return [] if over else [loop for loop in batch.loops if len(loop.new) < loop.most]
+
+
+def with_the_first(batch: Batch) -> list[Loop]:
+    """No row goes on where one has its end."""
+    for loop in batch.loops:
+        loop.most = len(loop.new) if any(one.eos in one.new for one in batch.loops) else loop.most
+    return Batch.open(batch)
+
+
+planted_batch("pads-read-as-tokens", rows=lambda batch, ids, lengths: ids)
+planted_batch("prompts-cut-on-the-other-side", rows=lambda batch, ids, lengths: [row[:length] for row, length in zip(ids, lengths, strict=True)])
+planted_batch("replacement-behind-the-fewest-accepted", take=least)
+planted_batch("as-many-accepted-as-the-luckiest-row", take=greatest)
+planted_batch("cache-cut-like-the-first-row", take=cut_like_the_first)
+planted_batch("rows-draw-the-same-numbers", judged=same_numbers)
+planted_batch("rows-go-on-until-all-have-ended", open=until_all_have_ended)
+planted_batch("all-rows-end-with-the-first", open=with_the_first)

@@ -54,7 +54,7 @@ class Bound:
 
     def arguments(self, case: Case) -> list[Any]:
         """The case in the subject's world."""
-        told = {**self.declaration.conventions, "scratch": list(self.declaration.later.get("scratch", ()))} if self.contract.bundles else {}  # type: ignore[call-overload]
+        told = {**self.declaration.conventions, "scratch": list(self.declaration.later.get("scratch", ())), "many": self.declaration.batch}  # type: ignore[call-overload]
         expanded = self.contract.prepare({**told, **{name: expand(value) for name, value in case.items()}})
         return adapt.arguments(self.contract, self.declaration, expanded, lifted=self.lifted, device=self.device)
 
@@ -106,7 +106,7 @@ class Bound:
 
     def outcome(self, case: Case, value: object) -> Outcome:
         """The canonical outcome of a plain result, or Malformed."""
-        told = {**self.declaration.conventions, "sentinel": self.declaration.later.get("sentinel"), **case}
+        told = {**self.declaration.conventions, "sentinel": self.declaration.later.get("sentinel"), "many": self.declaration.batch, **case}
         return self.contract.outcome(told, adapt.restored(case, self.contract, value, lifted=self.lifted))
 
 

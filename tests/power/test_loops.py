@@ -5,6 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from specverify.audit.records import PropertyRecord
+
+TWINS = Path(__file__).resolve().parents[1] / "twins" / "loops" / "specverify_subjects.py"
+TWO_TWINS = """
+import importlib.util
+
+from specverify.subjects.declare import DECLARED
+
+spec = importlib.util.spec_from_file_location("twins", {path!r})
+twins = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(twins)
+DECLARED[:] = [one for one in DECLARED if one.name in ("gen_recompute", "gen_sample_and_match")]
+"""
 LOOPS = '''
 """Loops on modules, each with a habit of its own."""
 import torch
@@ -64,6 +77,16 @@ def test_forms_lengths_and_silence(audit: Callable, project: Callable[[str], Pat
     told = {finding.subject: finding.message for finding in done.findings() if finding.property == "GEN-001"}
     assert "ids[len(prompt):]" in told["prompt_first"]
     assert "text came back" in told["words"]
+
+
+@pytest.mark.slow
+def test_calls_of_the_target_are_told_and_too_many_are_no_finding(audit: Callable, project: Callable[[str], Path]) -> None:
+    done = audit(str(project(TWO_TWINS.format(path=str(TWINS)))), "-n", "1")
+    assert done.code == 0, done.out
+    told = {record.subject: record for record in done.records if isinstance(record, PropertyRecord) and record.property == "GEN-024"}
+    assert told["gen_recompute"].status == "ok"
+    assert "tokens a call of the target" in told["gen_recompute"].reason
+    assert [one.subject for one in done.findings() if one.property == "GEN-024"] == ["gen_sample_and_match"]
 
 
 @pytest.mark.slow

@@ -83,12 +83,38 @@ def models(text):
 
 def generate(ask):
     """One draw: a call for each prompt on the same models; the new ids, and how often each model was asked."""
-    told, (target, draft) = [], models(CASE["prompts"][-1])
-    for prompt in CASE["prompts"]:
+    calls = [call if isinstance(call[0], list) else [call] for call in CASE["prompts"]]
+    told, (target, draft) = [], models(calls[-1][-1])
+    for call in calls:
         before = len(target.asked), len(draft.asked)
-        tokens = ids(ask({**CASE, "prompt": prompt, "target": target, "draft": draft}))
-        told.append((tuple(tokens), len(target.asked) - before[0], len(draft.asked) - before[1]))
+        rows = written(ask({**CASE, "prompt": prompted(call), "target": target, "draft": draft}), len(call))
+        told += [(tuple(row), len(target.asked) - before[0], len(draft.asked) - before[1]) for row in rows]
     return tuple(told)
+
+
+def prompted(call):
+    """A prompt; the prompts of a batch filled up on the declared side, and their lengths."""
+    if not OPTIONS.get("batch"):
+        return call[0]
+    DTYPES.pop("prompt", None)  # it is made here
+    told, longest = OPTIONS.get("conventions", {}), max(map(len, call))
+    fills = [[int(told.get("pad", 0))] * (longest - len(prompt)) for prompt in call]
+    left = told.get("padding") == "left"
+    return [made([fill + row if left else row + fill for fill, row in zip(fills, call)], "int64"), made([len(prompt) for prompt in call], "int64")]
+
+
+def written(result, count):
+    """New ids; of a batch the rows, without what fills them up behind their ends."""
+    if not OPTIONS.get("batch"):
+        return [ids(result)]
+    width, fill, eos = len(CASE["target"][0]), OPTIONS.get("sentinel"), CASE["eos"]
+    if len(result) == 2 and isinstance(result[0][0], list) and not isinstance(result[1][0], list):
+        result = [row[:length] for row, length in zip(*result)]
+    if len(result) != count:
+        raise TypeError("these are no rows of a batch")
+    rows = [[token for token in ids(row) if 0 <= token < width] for row in result]
+    behind = [row[row.index(eos) + 1 :] if eos in row else [] for row in rows]
+    return [row[: len(row) - len(rest)] if set(rest) == {fill} else row for row, rest in zip(rows, behind)]
 
 
 def draft_and_verify(ask):

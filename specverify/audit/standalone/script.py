@@ -29,7 +29,7 @@ STREAMS = {**STEPS, **LOOPS}
 READY: dict[str, tuple[Callable[..., Any], ...]] = {"seeding": (prepared.with_draws,), "grammar_mask": (prepared.with_grammar, prepared.Grammar)}
 """Of contracts that take objects: what makes them out of a case, then what that needs."""
 BESIDE: dict[str, tuple[Callable[..., Any], ...]] = {
-    "generate": (prepared.Model, prepared.models),
+    "generate": (prepared.Model, prepared.models, prepared.prompted, prepared.written),
     "draft_and_verify": (prepared.Model, prepared.models, prepared.sorted_in),
     "verify_batch": (prepared.rows_of, prepared.requests_of),
 }

@@ -183,6 +183,67 @@ def gen_stale_drafts(prompt, target, draft, gamma, max_new_tokens, temperature, 
     return [new]
 
 
+@sv.subject("generate", models="module", batch=True, conventions={"padding": "right", "pad": 1})
+def gen_rows_kept_level(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, top_p, eos):
+    """All rows of a batch keep as many drafts as the row that keeps fewest, each with its own next token behind them; a length that the others' draws decide moves no law."""
+    ids, lengths = prompt
+    texts = [row[:length].tolist() for row, length in zip(ids, lengths, strict=True)]
+    news, over = [[] for _ in texts], [False] * len(texts)
+    while not all(over):
+        going = [b for b in range(len(texts)) if not over[b]]
+        blocks = []
+        for b in going:
+            text, q = [*texts[b], *news[b]], []
+            for _ in range(gamma):
+                q.append(shaped(draft(torch.tensor([text]))[0, -1], temperature, top_k, top_p))
+                text.append(one(q[-1]))
+            p = shaped(target(torch.tensor([text]))[0, -gamma - 1 :], temperature, top_k, top_p)
+            drafted, block = text[-gamma:], []
+            for x, mine, theirs in zip(drafted, q, p, strict=False):
+                if float(torch.rand((), dtype=torch.float64)) * mine[x] >= theirs[x]:
+                    left = (theirs - mine).clamp(min=0)
+                    block.append(one(left if left.sum() > 0 else theirs))
+                    break
+                block.append(x)
+            blocks.append(block if len(block) < gamma or block != drafted else [*block, one(p[-1])])
+        level = min(map(len, blocks))
+        for b, block in zip(going, blocks, strict=True):
+            news[b], over[b] = ended(news[b] + block[:level], max_new_tokens, eos)
+    return news
+
+
+@sv.subject("generate", models="module", batch=True, conventions={"padding": "left"}, supports=("eos", "greedy"), sentinel=0)
+def gen_matrix_of_rows(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, top_p, eos):
+    """Plain decoding in step; what has ended is written on in the matrix and overwritten with the id 0 at the end. No draft is looked at."""
+    ids, lengths = prompt
+    texts = [row[-length:] for row, length in zip(ids, lengths.tolist(), strict=True)]
+    for _ in range(max_new_tokens):
+        texts = [torch.cat([text, torch.multinomial(shaped(target(text[None])[0, -1:], temperature, top_k, top_p), 1)[0]]) for text in texts]
+    new = torch.stack([text[-max_new_tokens:] for text in texts])
+    if eos is not None:
+        behind = (new == eos).long().cumsum(1) - (new == eos).long() > 0
+        new = new.masked_fill(behind, 0)[:, : int((~behind).sum(1).max())]
+    return new
+
+
+@sv.subject("generate", arrays="list", conventions={"context": 20}, supports=("eos", "greedy"))
+def gen_within_a_context(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, top_p, eos):
+    """Drafts beyond the limit too, and cuts; drafts are likeliest tokens, matched against the target's own draws."""
+    new, over, room = [], False, min(max_new_tokens, 20 - len(prompt))
+    while not over:
+        drafted, emitted = [], []
+        for _ in range(gamma):
+            row = draft([*prompt, *new, *drafted])
+            drafted.append(row.index(max(row)))
+        for x in [*drafted, None]:
+            row = list(target([*prompt, *new, *emitted]))
+            emitted += [row.index(max(row))] if temperature == 0 else random.choices(range(len(row)), row)
+            if emitted[-1] != x:
+                break
+        new, over = ended(new + emitted, room, eos)
+    return new
+
+
 if importlib.util.find_spec("transformers"):
 
     @sv.subject("generate", models="transformers", supports=("greedy", "temperature", "eos"))
@@ -217,3 +278,12 @@ if importlib.util.find_spec("transformers"):
         how = {"do_sample": True, "temperature": temperature, "top_k": top_k, "top_p": top_p} if temperature else {"do_sample": False}
         ids = target.generate(prompt[None].clone(), attention_mask=torch.ones_like(prompt)[None], max_new_tokens=max_new_tokens, **how)
         return ids[:, len(prompt) :]
+
+    @sv.subject("generate", models="transformers", batch=True, conventions={"padding": "left"}, sentinel=0)
+    @torch.no_grad()
+    def gen_plain_batches_of_transformers(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, top_p, eos):
+        """Plain decoding of a batch by the library, filled up on the left, its ended rows with the id 0."""
+        ids, lengths = prompt
+        mask = (torch.arange(ids.shape[1])[None] >= ids.shape[1] - lengths[:, None]).long()
+        how = {"do_sample": True, "temperature": temperature, "top_k": top_k, "top_p": top_p} if temperature else {"do_sample": False}
+        return target.generate(ids.clone(), attention_mask=mask, max_new_tokens=max_new_tokens, pad_token_id=0, **how)[:, ids.shape[1] :]
