@@ -214,3 +214,6 @@ def test_own_draft(trial: Trial, case: Case) -> None:
     if calls > math.ceil(most / each) + 1:
         table = (Row("calls of the target", str(calls), f"{math.ceil(most / each)} or one more"),)
         raise Violation(f"The target is called {calls} times for {most} tokens, {most / calls:.2g} a call.", table, kind="calls")
+
+
+from specprops.greedy_verdict import test_greedy_verdict  # noqa: E402, F401  a property of its own file, which runs behind those of this one

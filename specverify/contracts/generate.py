@@ -8,6 +8,9 @@
 `models=` declares the form of both models. `supports=` declares which parameters it heeds, where it does not heed all: the others come at their neutral value
 (temperature 1, top_k V, top_p 1, eos None), and what needs them is not judged. Several prompts follow each other on the same two model objects, a call each; each call has
 a seed of its own, where seeds are taken, but with `rng="counter"`.
+
+A case is about tables, or about real models with random weights (`weights`). What such a model's rows are is known where it runs alone: a case that carries `texts` asks for them, and does not call
+the subject.
 """
 
 from __future__ import annotations
@@ -15,15 +18,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from specverify.contracts.arrays import Array, array
+from specverify.contracts.arrays import FLOATS, Array, array
 from specverify.contracts.base import Case, Contract, Malformed, Opaque, Parameter, array_of, check_names, kind_of, outside, probability_rows, token_list
 from specverify.contracts.nodes import are_ids, is_int
 from specverify.contracts.table_models import Prefix, Table, TableModel
+from specverify.contracts.weights import VOCABULARY, Weights, is_weights
 from specverify.law import Outcome
 
 NAME = "generate"
 FEATURES = ("greedy", "temperature", "top_k", "top_p", "eos")
 """What a loop may heed: temperature 0, other temperatures than 1, the filters, an id that ends the text."""
+ARGUMENTS = ("target", "draft", "prompts", "gamma", "max_new_tokens", "temperature", "top_k", "top_p", "eos")
 EXPLORED = 512
 """Tokens of a case and drafts of as many rounds, up to which its law is explored: three tokens of two with two drafts each are 512. What is more takes longer than draws."""
 
@@ -48,13 +53,28 @@ def number(case: Case, name: str) -> int:
     return value
 
 
+def of_weights(case: Case) -> bool:
+    """Whether its models are real ones."""
+    return is_weights(case.get("target"))
+
+
+def weights(case: Case) -> tuple[Weights, Weights]:
+    """Of target and draft."""
+    target, draft = (Weights(*numbers, dtype=str(case["dtype"])) for numbers in (case["target"], case["draft"]))  # type: ignore[misc]
+    return target, draft
+
+
+def texts(case: Case) -> list[Prefix]:
+    """What a real model's rows are asked for, behind each prompt; none where the subject is called."""
+    found = case.get("texts", [])
+    assert isinstance(found, list)
+    return [tuple(one) for one in found]
+
+
 def _check(case: Case) -> None:
-    """A case carries the rows of both tables, the prompt of each call, and the numbers of a call."""
-    check_names(NAME, case, ("target", "draft", "prompts", "gamma", "max_new_tokens", "temperature", "top_k", "top_p", "eos"))
-    target, draft = probability_rows(NAME, case, "target"), probability_rows(NAME, case, "draft")
-    if len(target.shape) != 2 or target.shape != draft.shape or target.dtype != draft.dtype:  # noqa: PLR2004
-        raise outside(NAME, "target and draft must have shape (n, V), both of one dtype")
-    width, given = target.shape[1], case["prompts"]
+    """A case carries the rows of both tables, or what real models are made of, the prompt of each call, and the numbers of a call."""
+    width = _check_weights(case) if of_weights(case) else _check_tables(case)
+    given = case["prompts"]
     if not isinstance(given, list) or not given or not all(one and are_ids(one) and max(one) < width for one in given):
         raise outside(NAME, "prompts must be lists of ids of the vocabulary, at least one, and none empty")
     if any(not is_int(case[name]) or number(case, name) < 1 for name in ("gamma", "max_new_tokens", "top_k")) or number(case, "top_k") > width:
@@ -66,15 +86,36 @@ def _check(case: Case) -> None:
         raise outside(NAME, "eos must be an id of the vocabulary, or None")
 
 
+def _check_tables(case: Case) -> int:
+    """V."""
+    check_names(NAME, case, ARGUMENTS)
+    target, draft = probability_rows(NAME, case, "target"), probability_rows(NAME, case, "draft")
+    if len(target.shape) != 2 or target.shape != draft.shape or target.dtype != draft.dtype:  # noqa: PLR2004
+        raise outside(NAME, "target and draft must have shape (n, V), both of one dtype")
+    return target.shape[1]
+
+
+def _check_weights(case: Case) -> int:
+    """V."""
+    check_names(NAME, case, (*ARGUMENTS, "dtype", "texts"))
+    if not is_weights(case["draft"]) or case["dtype"] not in FLOATS:
+        raise outside(NAME, "target and draft must both be a seed and a percentage, and dtype one of floats")
+    if texts(case) and [bool(one) and are_ids(list(one)) and max(one) < VOCABULARY for one in texts(case)] != [True] * len(prompts(case)):
+        raise outside(NAME, "texts must be lists of ids, one behind each prompt, and none empty")
+    return VOCABULARY
+
+
 def _prepare(case: Case) -> Case:
-    """Tables, which become models of the subject's form, and prompts as arrays."""
-    target, draft = tables(case)
+    """Tables or weights, which become models of the subject's form, and prompts as arrays."""
+    target, draft = weights(case) if of_weights(case) else tables(case)
     return {**case, "target": target, "draft": draft, "prompt": [array("int64", (len(one),), one) for one in prompts(case)]}
 
 
-def _play(_case: Case, values: Sequence[Any], subject: Callable[..., Any]) -> list[Any]:
+def _play(case: Case, values: Sequence[Any], subject: Callable[..., Any]) -> list[Any]:
     """All calls on the same models: [result, calls of the target, calls of the draft] of each; a model that is called for rows counts each."""
     each, target, draft, *numbers = values
+    if texts(case):
+        return [target.scored(prompt, text, number(case, "gamma") + 1) for prompt, text in zip(prompts(case), texts(case), strict=True)]
     for model in (target, draft):
         if isinstance(model, TableModel):
             model.forget()
@@ -91,9 +132,11 @@ def _calls(model: Any) -> int:
 
 
 def _outcome(case: Case, result: object) -> Outcome:
-    """((new ids, calls of the target, calls of the draft), …), a call each."""
+    """((new ids, calls of the target, calls of the draft), …), a call each; of texts (rows of the oracle, of steps, of blocks), rows as tuples."""
     assert isinstance(result, list)
-    width, most = array_of(case, "target").shape[-1], number(case, "max_new_tokens")
+    if texts(case):
+        return tuple(tuple(tuple(rows.rows()) for rows in one) for one in result)
+    width, most = VOCABULARY if of_weights(case) else array_of(case, "target").shape[-1], number(case, "max_new_tokens")
     return tuple((new_ids(one, prompt, width, most), *calls) for (one, *calls), prompt in zip(result, prompts(case), strict=True))
 
 

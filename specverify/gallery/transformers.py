@@ -135,7 +135,7 @@ class Cache:
 
 
 @sv.subject("kv_cache", name="transformers.DynamicCache", supports=("reset",), dtypes=FLOATS, conventions={"full": "grows"})
-def dynamic_cache(capacity: int) -> Cache:  # noqa: ARG001  it grows
+def dynamic_cache(capacity: int) -> Cache:
     """It is empty until its first rows."""
     return Cache(DynamicCache())
 
