@@ -1,6 +1,7 @@
 """The reference as specverify's subjects: it is audited like anybody's code."""
 
 import functools
+import importlib.util
 import itertools
 import tempfile
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import specverify as sv
 from specref.generation import ModelDrafter, ModuleModel, speculative
 from specref.generation.drafters import ngrams
 from specref.generation.transformers_cache import CachedTexts
+from specref.generation.transformers_models import CausalModel
 from specref.grammar import Automaton
 from specref.logprobs import likeliest, token_logprobs
 from specref.processors import Processors
@@ -232,6 +234,19 @@ def generate(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, t
         ModuleModel(target, target.vocab_size), drafter, [prompt.tolist()], generator, max_new_tokens=max_new_tokens, gamma=gamma, sampling=sampling, eos=stop
     )
     return written.tokens[0]
+
+
+def cached_generate(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, top_p, eos, generator):
+    """The loop on models of transformers, whose caches forget what was rejected."""
+    sampling = specref.Sampling(temperature, top_k, top_p)
+    stop = () if eos is None else eos
+    drafter = ModelDrafter(CausalModel(draft), sampling)
+    written = speculative(CausalModel(target), drafter, [prompt.tolist()], generator, max_new_tokens=max_new_tokens, gamma=gamma, sampling=sampling, eos=stop)
+    return written.tokens[0]
+
+
+if importlib.util.find_spec("transformers"):
+    sv.subject("generate", models="transformers", seed="generator")(cached_generate)
 
 
 @sv.subject("drafter", models="module", seed="generator", conventions={"drafting": "rows", "amount": "gamma"})
