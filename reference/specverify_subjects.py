@@ -236,6 +236,19 @@ def generate(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, t
     return written.tokens[0]
 
 
+def cached_generate(prompt, target, draft, gamma, max_new_tokens, temperature, top_k, top_p, eos, generator):
+    """The loop on models of transformers, whose caches forget what was rejected."""
+    sampling = specref.Sampling(temperature, top_k, top_p)
+    stop = () if eos is None else eos
+    drafter = ModelDrafter(CausalModel(draft), sampling)
+    written = speculative(CausalModel(target), drafter, [prompt.tolist()], generator, max_new_tokens=max_new_tokens, gamma=gamma, sampling=sampling, eos=stop)
+    return written.tokens[0]
+
+
+if importlib.util.find_spec("transformers"):
+    sv.subject("generate", models="transformers", seed="generator")(cached_generate)
+
+
 @sv.subject("drafter", models="module", seed="generator", conventions={"drafting": "rows", "amount": "gamma"})
 def drafter(context, source, gamma, generator):
     """A draft model that samples."""

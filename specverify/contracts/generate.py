@@ -13,6 +13,9 @@ a seed of its own, where seeds are taken, but with `rng="counter"`.
 
 With `batch=True` a call has several prompts: `prompt` is then (ids (B, S), lengths (B,)), and the result B rows, of lists or of a matrix filled with `sentinel=`, or these and
 their lengths (B,). `conventions={"context": 64}`: ids of prompt and text together, at which a text ends.
+
+A case is about tables, or about real models with random weights (`weights`). What such a model's rows are is known where it runs alone: a case that carries `texts` asks for them, and does not call
+the subject.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from specverify.contracts.arrays import Array, array
+from specverify.contracts.arrays import FLOATS, Array, array
 from specverify.contracts.base import (
     Case,
     Contract,
@@ -38,6 +41,7 @@ from specverify.contracts.base import (
 from specverify.contracts.nodes import are_ids, is_int
 from specverify.contracts.ragged import Expected, with_counts
 from specverify.contracts.table_models import Prefix, Table, TableModel
+from specverify.contracts.weights import VOCABULARY, Weights, is_weights
 from specverify.law import Outcome
 
 NAME = "generate"
@@ -45,6 +49,7 @@ FEATURES = ("greedy", "temperature", "top_k", "top_p", "eos")
 """What a loop may heed: temperature 0, other temperatures than 1, the filters, an id that ends the text."""
 NUMBERS = ("gamma", "max_new_tokens", "temperature", "top_k", "top_p", "eos")
 """Of a call, beside prompt and models."""
+ARGUMENTS = ("target", "draft", "prompts", *NUMBERS)
 EXPLORED = 512
 """Tokens of a case and drafts of as many rounds, up to which its law is explored: three tokens of two with two drafts each are 512. What is more takes longer than draws."""
 
@@ -80,13 +85,28 @@ def number(case: Case, name: str) -> int:
     return value
 
 
+def of_weights(case: Case) -> bool:
+    """Whether its models are real ones."""
+    return is_weights(case.get("target"))
+
+
+def weights(case: Case) -> tuple[Weights, Weights]:
+    """Of target and draft."""
+    target, draft = (Weights(*numbers, dtype=str(case["dtype"])) for numbers in (case["target"], case["draft"]))  # type: ignore[misc]
+    return target, draft
+
+
+def texts(case: Case) -> list[Prefix]:
+    """What a real model's rows are asked for, behind each prompt; none where the subject is called."""
+    found = case.get("texts", [])
+    assert isinstance(found, list)
+    return [tuple(one) for one in found]
+
+
 def _check(case: Case) -> None:
-    """A case carries the rows of both tables, the prompt of each call, and the numbers of a call."""
-    check_names(NAME, {name: case[name] for name in case if name != "context"}, ("target", "draft", "prompts", *NUMBERS))
-    target, draft = probability_rows(NAME, case, "target"), probability_rows(NAME, case, "draft")
-    if len(target.shape) != 2 or target.shape != draft.shape or target.dtype != draft.dtype:  # noqa: PLR2004
-        raise outside(NAME, "target and draft must have shape (n, V), both of one dtype")
-    width, given = target.shape[1], case["prompts"]
+    """A case carries the rows of both tables, or what real models are made of, the prompt of each call, and the numbers of a call."""
+    width = _check_weights(case) if of_weights(case) else _check_tables(case)
+    given = case["prompts"]
     if not isinstance(given, list) or not given or not all(_is_call(one, width) for one in given):
         raise outside(NAME, "prompts must be lists of ids of the vocabulary, or of such lists for a batch, at least one, and none empty")
     if any(not is_int(case[name]) or number(case, name) < 1 for name in ("gamma", "max_new_tokens", "top_k")) or number(case, "top_k") > width:
@@ -106,9 +126,28 @@ def _is_call(one: object, width: int) -> bool:
     return all(isinstance(prompt, list) and bool(prompt) and are_ids(prompt) and max(prompt) < width for prompt in each)
 
 
+def _check_tables(case: Case) -> int:
+    """V."""
+    check_names(NAME, {name: case[name] for name in case if name != "context"}, ARGUMENTS)
+    target, draft = probability_rows(NAME, case, "target"), probability_rows(NAME, case, "draft")
+    if len(target.shape) != 2 or target.shape != draft.shape or target.dtype != draft.dtype:  # noqa: PLR2004
+        raise outside(NAME, "target and draft must have shape (n, V), both of one dtype")
+    return target.shape[1]
+
+
+def _check_weights(case: Case) -> int:
+    """V."""
+    check_names(NAME, case, (*ARGUMENTS, "dtype", "texts"))
+    if not is_weights(case["draft"]) or case["dtype"] not in FLOATS:
+        raise outside(NAME, "target and draft must both be a seed and a percentage, and dtype one of floats")
+    if texts(case) and [bool(one) and are_ids(list(one)) and max(one) < VOCABULARY for one in texts(case)] != [True] * len(prompts(case)):
+        raise outside(NAME, "texts must be lists of ids, one behind each prompt, and none empty")
+    return VOCABULARY
+
+
 def _prepare(case: Case) -> Case:
-    """Tables, which become models of the subject's form, and prompts as arrays."""
-    target, draft = tables(case)
+    """Tables or weights, which become models of the subject's form, and prompts as arrays."""
+    target, draft = weights(case) if of_weights(case) else tables(case)
     return {**case, "target": target, "draft": draft, "prompt": [_handed(case, call) for call in calls(case)]}
 
 
@@ -122,9 +161,11 @@ def _handed(case: Case, call: list[Prefix]) -> Array | list[Array]:
     return [array("int64", (len(call), longest), [token for row in rows for token in row]), array("int64", (len(call),), [len(prompt) for prompt in call])]
 
 
-def _play(_case: Case, values: Sequence[Any], subject: Callable[..., Any]) -> list[Any]:
+def _play(case: Case, values: Sequence[Any], subject: Callable[..., Any]) -> list[Any]:
     """All calls on the same models: [result, calls of the target, calls of the draft] of each; a model that is called for rows counts each."""
     each, target, draft, *numbers = values
+    if texts(case):
+        return [target.scored(prompt, text, number(case, "gamma") + 1) for prompt, text in zip(prompts(case), texts(case), strict=True)]
     for model in (target, draft):
         if isinstance(model, TableModel):
             model.forget()
@@ -141,9 +182,11 @@ def _calls(model: Any) -> int:
 
 
 def _outcome(case: Case, result: object) -> Outcome:
-    """((new ids, calls of the target, calls of the draft), …), a row of a call each."""
+    """((new ids, calls of the target, calls of the draft), …), a row of a call each; of texts (rows of the oracle, of steps, of blocks), rows as tuples."""
     assert isinstance(result, list)
-    width, most = array_of(case, "target").shape[-1], number(case, "max_new_tokens")
+    if texts(case):
+        return tuple(tuple(tuple(rows.rows()) for rows in one) for one in result)
+    width, most = _width(case), number(case, "max_new_tokens")
     each = [
         (row, prompt, counts)
         for (one, *counts), call in zip(result, calls(case), strict=True)
@@ -152,11 +195,16 @@ def _outcome(case: Case, result: object) -> Outcome:
     return tuple((new_ids(row, prompt, width, most), *counts) for row, prompt, counts in each)
 
 
+def _width(case: Case) -> int:
+    """V."""
+    return VOCABULARY if of_weights(case) else array_of(case, "target").shape[-1]
+
+
 def _rows(case: Case, result: object, count: int) -> list[object]:
     """Of a batch the rows, without what fills them; of one prompt the result."""
     if not case.get("many"):
         return [result]
-    width, sentinel = array_of(case, "target").shape[-1], case.get("sentinel")
+    width, sentinel = _width(case), case.get("sentinel")
     fills = sentinel if isinstance(sentinel, int) else None
     known = None if fills is None or 0 <= fills < width else fills
     rows = with_counts(result, Expected([()] * count, width, sentinel=known))

@@ -1,10 +1,11 @@
-"""A table in the form of model that a subject takes."""
+"""A table, or random weights, in the form of model that a subject takes."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from specverify.contracts.table_models import Prefix, Table, TableModel
+from specverify.contracts.weights import Weights
 from specverify.errors import SpecverifyError
 
 FORMS = {
@@ -15,12 +16,12 @@ FORMS = {
 }
 """What `models=` may say."""
 MADE_BY = {
-    "callable": "specverify.contracts.table_models",
-    "module": "specverify.models.module",
-    "transformers": "specverify.models.causal",
-    "seq2seq": "specverify.models.seq2seq",
+    "callable": ("specverify.contracts.table_models",),
+    "module": ("specverify.models.module",),
+    "transformers": ("specverify.models.causal", "specverify.models.real"),
+    "seq2seq": ("specverify.models.seq2seq",),
 }
-"""The module behind each form: with torch or transformers, whose import takes seconds."""
+"""The modules behind each form: with torch or transformers, whose import takes seconds."""
 
 
 class AfterStart(Table):
@@ -39,12 +40,24 @@ class AfterStart(Table):
         return super().number(told if len(told) == len(prefix) - 1 else prefix)
 
 
-def built(form: str, table: Table, eos: int | None = None) -> Any:
+def built(form: str, made_of: Table | Weights, eos: int | None = None) -> Any:
     """The model.
 
     Raises:
-        SpecverifyError: there is no such form.
+        SpecverifyError: there is no such form, or none of weights.
     """
+    return _real(form, made_of, eos) if isinstance(made_of, Weights) else _of_table(form, made_of, eos)
+
+
+def _real(form: str, weights: Weights, eos: int | None) -> Any:
+    if form != "transformers":
+        raise SpecverifyError(f"There is no model with weights in the form {form!r}.", hint='Weights are for models="transformers".')
+    from specverify.models.real import RandomLlama
+
+    return RandomLlama(weights, eos)
+
+
+def _of_table(form: str, table: Table, eos: int | None) -> Any:
     match form:
         case "callable":
             return TableModel(table)

@@ -13,6 +13,7 @@ from specverify.contracts import Array, Contract, Opaque, array, array_of
 from specverify.contracts.arrays import FORMATS
 from specverify.contracts.bundle import Bundle
 from specverify.contracts.table_models import Table, TableModel
+from specverify.contracts.weights import Weights
 from specverify.models import built
 from specverify.subjects.declare import Declaration
 
@@ -36,14 +37,14 @@ def arguments(contract: Contract, declaration: Declaration, case: Mapping[str, o
         value = case[parameter.name]
         if lifted and parameter.name in contract.row_parameters and isinstance(value, Array) and len(value.shape) == 1:
             value = Array(value.dtype, (1, *value.shape), value.data)
-        values.append(model(declaration, value, case, device) if isinstance(value, Table) else into(declaration.arrays, value, device))
+        values.append(model(declaration, value, case, device) if isinstance(value, (Table, Weights)) else into(declaration.arrays, value, device))
     return values
 
 
-def model(declaration: Declaration, table: Table, case: Mapping[str, object], device: str) -> Any:
-    """A table in the form of model that the subject takes; one to be called gives rows of the subject's kind of array."""
+def model(declaration: Declaration, made_of: Table | Weights, case: Mapping[str, object], device: str) -> Any:
+    """A table, or weights, in the form of model that the subject takes; one to be called gives rows of the subject's kind of array."""
     eos = case.get("eos")
-    made = built(declaration.models or "callable", table, eos if isinstance(eos, int) else None)
+    made = built(declaration.models or "callable", made_of, eos if isinstance(eos, int) else None)
     return into(declaration.arrays, made, device) if isinstance(made, TableModel) else made.to(device)
 
 

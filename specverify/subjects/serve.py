@@ -77,7 +77,7 @@ def answer(request: Mapping[str, Any], bound: dict[str, trial.Bound]) -> dict[st
 def _load_arrays(bound: Mapping[str, trial.Bound]) -> None:
     """What the arguments will be made of, before the memory is limited and a call has its time: a CUDA build of torch alone maps more than the limit."""
     takers = [one for one in bound.values() if any(isinstance(value, Array) for value in one.contract.smoke.values())]
-    forms = {MADE_BY[one.declaration.models] for one in bound.values() if one.declaration.models is not None}
+    forms = {name for one in bound.values() if one.declaration.models is not None for name in MADE_BY[one.declaration.models]}
     for name in {one.declaration.arrays for one in takers} - {"list", program.ARRAYS} | forms:
         with contextlib.suppress(ImportError):  # the first call will say so
             importlib.import_module(name)

@@ -181,3 +181,27 @@ def cut(cache: Any, length: int) -> None:
     """Cuts keys and values to a length, by the versions' common way."""
     layer = cache.layers[0]
     layer.keys, layer.values = layer.keys[:, :, :length], layer.values[:, :, :length]
+
+
+class TestRandomWeights:
+    """Real models by a seed."""
+
+    @pytest.fixture(autouse=True)
+    def library(self) -> Any:
+        return pytest.importorskip("transformers", reason="no transformers here", exc_type=ImportError)
+
+    def test_the_oracle_tells_what_the_library_computes(self) -> None:
+        from specverify.models.real import random_causal
+
+        oracle, steps, blocks = random_causal(3).scored([1, 2, 3], [5, 8, 13, 21, 2, 1], 3)
+        assert oracle.dtype == torch.float64
+        assert max((steps - oracle).abs().max(), (blocks - oracle).abs().max()) < 1e-4 < oracle.std()
+
+    def test_a_seed_is_a_model_and_shaking_changes_it(self) -> None:
+        from specverify.models.real import random_causal
+
+        ids, before = torch.tensor([[1, 2, 3]]), torch.get_rng_state()
+        told = [random_causal(seed, shaken)(input_ids=ids).logits for seed, shaken in ((0, 0), (0, 0), (0, 10), (1, 0))]
+        assert torch.equal(told[0], told[1])
+        assert not any(torch.equal(told[0], other) for other in told[2:])
+        assert torch.equal(before, torch.get_rng_state())
