@@ -74,7 +74,12 @@ def test_a_room_imports_only_what_its_brackets_name(path: Path) -> None:
 
 def test_planted_faults_and_gallery_import_the_face_and_models_alone() -> None:
     for path in [p for p in files("specverify/faults") if p.stem.startswith("planted")] + files("specverify/gallery"):
-        assert {name for name, _ in imports(path) if name.startswith("specverify")} <= {"specverify", "specverify.models.tuples", "specverify.models.rows", "specverify.models.ranks"}
+        assert {name for name, _ in imports(path) if name.startswith("specverify")} <= {
+            "specverify",
+            "specverify.models.tuples",
+            "specverify.models.rows",
+            "specverify.models.ranks",
+        }
 
 
 def test_the_tool_knows_neither_reference_nor_suite() -> None:
