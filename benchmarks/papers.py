@@ -14,6 +14,7 @@ from pathlib import Path
 from specverify.audit.events import read_events
 from specverify.audit.records import PropertyRecord, SubjectRecord
 from specverify.audit.verdict import BROKEN
+from specverify.gallery import CHECKOUTS
 
 ROOT = Path(__file__).resolve().parents[1]
 STANDINS = ROOT / "tests" / "standins"
@@ -30,10 +31,15 @@ def audit(entry: str, subject: str = "", fault: str = "") -> tuple[int, list[Pro
     """Exit code and records of an audit of a stand-in, whole or one subject of it."""
     with tempfile.TemporaryDirectory() as folder:
         name = f"gallery:{entry}" + (f":{subject}" if subject else "")
-        command = [sys.executable, "-m", "specverify", "audit", name, "--checkout", str(STANDINS / entry), "--scope", "none", "--out", folder]
+        command = [sys.executable, "-m", "specverify", "audit", name, "--checkout", str(standin(entry)), "--scope", "none", "--out", folder]
         done = subprocess.run(command, env={**os.environ, SWITCH: fault}, capture_output=True, text=True)
         found = read_events(next(Path(folder).iterdir()))
     return done.returncode, [r for r in found if isinstance(r, PropertyRecord)], [r for r in found if isinstance(r, SubjectRecord)]
+
+
+def standin(entry: str) -> Path:
+    """Of its repository, which other entries may share: it bears the name of the first."""
+    return STANDINS / next(one for one, told in CHECKOUTS.items() if told.repository == CHECKOUTS[entry].repository)
 
 
 def failed(rows: list[PropertyRecord]) -> str:

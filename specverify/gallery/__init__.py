@@ -22,6 +22,8 @@ PACKAGES = {
     "llmspeculativesampling": ("transformers==5.24.0",),
     "pearl": ("transformers==5.24.0", "accelerate"),
     "lmflow": ("transformers==5.24.0",),
+    "ems_sd": (),
+    "rest_generate": ("transformers==5.24.0",),
 }
 """What an entry's environment must have installed, beside torch and numpy, in the versions that its verdict speaks of."""
 
@@ -30,5 +32,7 @@ CHECKOUTS = {
     "llmspeculativesampling": Checkout("feifeibear/LLMSpeculativeSampling", "59a209d"),
     "pearl": Checkout("smart-lty/ParallelSpeculativeDecoding", "5a6f369"),
     "lmflow": Checkout("OptimalScale/LMFlow", "f3597db", "src"),
+    "rest_generate": Checkout("FasterDecoding/REST", "50a5fc1"),
+    "ems_sd": Checkout("niyunsheng/EMS-SD", "51b8603", "examples/pytorch/gpt"),
 }
 """Entries that import from the user's own checkout, `--checkout PATH`."""

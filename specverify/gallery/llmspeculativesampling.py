@@ -107,6 +107,12 @@ def with_caches(prompt: Tensor, target: Model, draft: Model, gamma: int, most: i
     return text(loops.speculative_sampling, prompt, target, draft, gamma, most, temperature, top_k, top_p)
 
 
+@sv.subject("generate", name="llmss.speculative_sampling_v2 (text)", models="callable", supports=HEEDS)
+def without_caches(prompt: Tensor, target: Model, draft: Model, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: None) -> Tensor:
+    """Over several rounds, without."""
+    return text(loops.speculative_sampling_v2, prompt, target, draft, gamma, most, temperature, top_k, top_p)
+
+
 class Registry(metaclass=shared.Singleton):  # type: ignore[metaclass]
     """A class of our own under its metaclass."""
 

@@ -106,10 +106,10 @@ class Wrapped:
         return " ".join(str(int(one)) for one in torch.as_tensor(ids).reshape(-1))
 
 
-def written(target: Model, draft: Model, prefix: Sequence[int], gamma: int) -> list[int]:
+def written(target: Model, draft: Model, prefix: Sequence[int], gamma: int, most: int = 1, temperature: float = 1.0) -> list[int]:
     """The ids of the text that it returns."""
     decoder = Inferencer.__new__(Inferencer)
-    text = decoder.inference(Wrapped(target), Wrapped(draft), " ".join(map(str, prefix)), temperature=1.0, gamma=gamma, max_new_tokens=1)
+    text = decoder.inference(Wrapped(target), Wrapped(draft), " ".join(map(str, prefix)), temperature=temperature, gamma=gamma, max_new_tokens=most)
     return [int(word) for word in text.split()]
 
 
@@ -127,3 +127,21 @@ def inference(target: Model, draft: Model, prefix: tuple[int, ...], gamma: int) 
     asked = sorted({one for one in draft.asked if len(one) >= len(prefix)}, key=len)[:gamma]
     q = torch.stack([draft[one] for one in asked]) if asked else torch.empty(0, draft.width)
     return ids[len(prefix) * with_text() :], q
+
+
+HEEDS = ("greedy", "temperature")
+
+
+@sv.subject("generate", name="lmflow.inference (text)", models="callable", supports=HEEDS)
+def texts(prompt: Tensor, target: Model, draft: Model, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: None) -> list[int]:
+    """Over several rounds; the first ids of what it returns, which may be more."""
+    ids = written(target, draft, prompt.tolist(), gamma, most, temperature)
+    return ids[len(prompt) * with_text() :][:most]
+
+
+@sv.subject("generate", name="lmflow.autoregressive_sampling", models="callable", supports=HEEDS)
+def plain(prompt: Tensor, target: Model, draft: Model, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: None) -> Tensor:
+    """The loop without a draft model: the new ids are the whole of the first thing that it returns, or what follows the prompt there."""
+    made = Inferencer.__new__(Inferencer).autoregressive_sampling(prompt[None], Wrapped(target), temperature=temperature, num_new_tokens=most)
+    ids = torch.as_tensor(next(iter(made.values())) if isinstance(made, dict) else made[0] if isinstance(made, tuple) else made).reshape(-1)
+    return ids[-most:]

@@ -1,16 +1,19 @@
-"""gallery:pearl: the pieces, the cache, the seeding and the plain loop of smart-lty/ParallelSpeculativeDecoding, on a checkout. Run only; the repository has no licence.
+"""gallery:pearl: the pieces, the cache, the seeding and both loops of smart-lty/ParallelSpeculativeDecoding, on a checkout. Run only; the repository has no licence.
 
-Written from signatures, shapes and what they return alone. The parallel loop is one of two ranks that exchange tensors: it is no round that can be called alone.
+Written from signatures, shapes and what they return alone. The parallel loop is played by two ranks in one process, of which the
+first is the main one; it is no round that can be called alone.
 """
 
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import torch
 from src import engine, kvcache, util
 from torch import Tensor
 
 import specverify as sv
+from specverify.models.ranks import Accelerator, Ranks
 from specverify.models.rows import VOCABULARY, ModelCache
 from specverify.models.tuples import TupleModel
 
@@ -103,3 +106,33 @@ def plain(prompt: Tensor, target: Model, draft: Model, gamma: int, most: int, te
     decoder = decoding(target, draft, gamma, seed, **asked(target, most, temperature, top_k, top_p))
     ids: Tensor = decoder.speculative_decoding(prompt[None])
     return ids[0, len(prompt) :][:most]
+
+
+MOVE = Tensor.to
+
+
+def here(tensor: Tensor, *where: Any, **more: Any) -> Tensor:
+    """As `Tensor.to`, but for a device that is named in the loops: all is on one."""
+    if more.get("device") is not None:
+        more["device"] = "cpu"
+    named = ["cpu" if isinstance(one, (str, torch.device)) or type(one) is int else one for one in where]
+    moved: Tensor = MOVE(tensor, *named, **more)  # type: ignore[arg-type]
+    return moved
+
+
+@sv.subject("generate", name="pearl.Decoding.parallel_speculative_decoding", models="callable", seed="int", supports=HEEDS)
+def parallel(
+    prompt: Tensor, target: Model, draft: Model, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: None, *, seed: int
+) -> Tensor:
+    """Both ranks start with one seed, as they do where they are set up; what the main one returns is the text."""
+
+    def play(accelerator: Accelerator) -> Tensor:
+        decoder = decoding(target, draft, gamma, seed, **asked(target, most, temperature, top_k, top_p))
+        decoder.accelerator = accelerator
+        util.seed_everything(seed)
+        ids: Tensor = decoder.parallel_speculative_decoding(prompt[None])
+        return ids
+
+    with mock.patch.object(Tensor, "to", here):
+        text: Tensor = Ranks(play).run()
+    return text[0, len(prompt) :][:most]

@@ -1,4 +1,4 @@
-"""Stand-in: the plain loop."""
+"""Stand-in: the plain loop, and the one of two ranks."""
 
 from abc import ABC, abstractmethod
 
@@ -31,6 +31,31 @@ class Decoding(ABC):
             prefix = torch.cat((prefix, self._judge(ids, known, draft, target)), 1)
             for one in (draft, target):
                 one.rollback(min(prefix.shape[1] - 1, one._prob_history.shape[1]))
+        return prefix
+
+    def parallel_speculative_decoding(self, prefix):
+        """The same, by two ranks: the main one drafts, the other judges; each draws from a seed of its own."""
+        a, drafts = self.args, self.accelerator.is_main_process
+        end, device = prefix.shape[1] + a.max_tokens, "cuda:0" if drafts else "cuda:1"
+        cache = KVCacheModel(self.draft_model if drafts else self.target_model, a.temp, a.top_k, a.top_p)
+        cache.vocab_size, other = self.vocab_size, KVCacheModel(None)
+        prefix = prefix.to(device)
+        seed_everything(self.seed if wrong("ranks-draw-alike") else 2 * self.seed + (not drafts))
+        while prefix.shape[1] < end:
+            known = prefix.shape[1]
+            ids = cache.generate(prefix, a.gamma) if drafts else prefix.new_zeros(1, known + a.gamma)
+            ids = self.accelerator.gather(ids).to(device)[:1]
+            if not drafts:
+                cache.generate(ids, 1)
+            rows = cache._prob_history[:, known - 1 : known - 1 + a.gamma]
+            other._prob_history = torch.cat((rows.new_zeros(1, known - 1, self.vocab_size), self.accelerator.gather(rows)[:1]), 1)
+            fresh = prefix.new_full((1, a.gamma + 1), -1)
+            if not drafts:
+                judged = self._judge(ids, known, other, cache)
+                fresh[:, : judged.shape[1]] = judged
+            fresh = self.accelerator.gather(fresh)[1:].to(device)
+            prefix = torch.cat((prefix, fresh[fresh >= 0][None]), 1)
+            cache.rollback(min(prefix.shape[1] - 1, cache._prob_history.shape[1]))
         return prefix
 
     def _judge(self, ids, known, draft, target):
