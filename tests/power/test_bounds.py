@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from specverify.audit.records import Finding
 
 TEXT = """
@@ -31,6 +33,7 @@ def test_only_what_is_rare_is_a_grid_effect(audit: Callable, project: Callable) 
     assert severities == {"rare": "grid", "short": "finding", "coarse": "finding"}
 
 
+@pytest.mark.slow
 def test_a_subject_with_two_sources_of_randomness_is_not_accused(audit: Callable, project: Callable) -> None:
     """Coins from the generator handed over, the replacement from the global one: lawful, as long as we do not seed both alike."""
     text = """

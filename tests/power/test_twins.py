@@ -55,6 +55,7 @@ def test_the_most_tempting_twins_are_not_accused() -> None:
         assert f"\n{name} " in told, name
 
 
+@pytest.mark.slow
 def test_some_twins_of_the_pieces_are_not_accused() -> None:
     assert judged(TWINS / "pieces", "-k", " or ".join(OF_THE_PIECES)).count(" ok") >= 8
 
