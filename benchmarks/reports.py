@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from specverify.audit.baseline import accepted
 from specverify.audit.events import EVENTS, read_events
-from specverify.audit.records import Header, Record, SubjectRecord
-from specverify.audit.verdict import verdicts
+from specverify.audit.records import Record
 from specverify.report import index as index_page
 from specverify.report.forms import FORMS
+from specverify.report.view import view
 
 REPORTS = Path(__file__).resolve().parent.parent / "reports"
 BEGIN, END = "<!-- begin: python -m benchmarks.reports writes this table -->", "<!-- end -->"
@@ -49,19 +48,17 @@ def clean(events: Path) -> None:
 
 def rows(name: str, found: Sequence[Record]) -> Iterator[str]:
     """A line of the table for each subject of a run."""
-    header = next(record for record in found if isinstance(record, Header))
-    subjects = [record for record in found if isinstance(record, SubjectRecord)]
-    for verdict in verdicts(subjects, list(found), accepted(header)):
+    for verdict in view(found).verdicts:
         one = verdict.subject
-        versions = ", ".join(f"{name} {version}" for name, version in one.versions.items() if name not in {"python", "numpy"})
+        versions = ", ".join(f"{package} {version}" for package, version in one.versions.items() if package not in {"python", "numpy"})
         page = f"[{name}]({name}/{FORMS['html'].file})"
         yield f"| `{one.subject}` ({one.contract}) | {versions} | {verdict.headline.lower()} | {len(verdict.having('finding'))} | {page} |"
 
 
-def table(reports: Path) -> str:
-    """Of all runs that are published."""
+def table(found: Mapping[Path, Sequence[Record]], reports: Path) -> str:
+    """Of all runs that are published, by their folders."""
     head = ["| subject | versions | verdict | findings | report |", "| --- | --- | --- | --- | --- |"]
-    return "\n".join([*head, *(row for run in runs(reports) for row in rows(str(run.relative_to(reports)), read_events(run)))])
+    return "\n".join([*head, *(row for run, records in found.items() for row in rows(str(run.relative_to(reports)), records))])
 
 
 def runs(reports: Path) -> list[Path]:
@@ -69,21 +66,27 @@ def runs(reports: Path) -> list[Path]:
     return sorted(events.parent for events in reports.rglob(EVENTS) if not events.relative_to(reports).parts[0][0].isdigit())
 
 
+def read(reports: Path) -> dict[Path, list[Record]]:
+    """The records of each run that is published."""
+    return {run: read_events(run) for run in runs(reports)}
+
+
 def main(reports: Path = REPORTS) -> None:
     """Clean, render, and put the table between its marks."""
     for run in runs(reports):
         clean(run / EVENTS)
-        (run / FORMS["html"].file).write_text(FORMS["html"].render(read_events(run)), encoding="utf-8")
+    found, place = read(reports), reports / FORMS["html"].file
+    for run, records in found.items():
+        (run / FORMS["html"].file).write_text(FORMS["html"].render(records), encoding="utf-8")
         print(run)
-    place = reports / FORMS["html"].file
-    place.write_text(index_page.render({run: read_events(run) for run in runs(reports)}, place), encoding="utf-8")
+    place.write_text(index_page.render(found, place), encoding="utf-8")
     index = reports / "README.md"
     text = index.read_text(encoding="utf-8")
     before, begun, rest = text.partition(BEGIN)
     _, ended, after = rest.partition(END)
     if not begun or not ended:
         sys.exit(f"{index} has no place for the table: write {BEGIN} and {END} on lines of their own.")
-    index.write_text(f"{before}{BEGIN}\n\n{table(reports)}\n\n{END}{after}", encoding="utf-8")
+    index.write_text(f"{before}{BEGIN}\n\n{table(found, reports)}\n\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,10 +15,11 @@ from pathlib import Path
 
 from specverify.audit.checkouts import UNKNOWN
 from specverify.audit.events import read_events
-from specverify.audit.records import PropertyRecord, Record, SubjectRecord
-from specverify.audit.verdict import Verdict, verdicts
+from specverify.audit.records import PropertyRecord, SubjectRecord
+from specverify.audit.verdict import Verdict
 from specverify.errors import SpecverifyError
 from specverify.gallery import CHECKOUTS
+from specverify.report.view import view
 
 HERE = Path(__file__).resolve().parent
 REPORTS = HERE.parent / "reports"
@@ -56,12 +57,7 @@ def kept(entry: str) -> Path:
 def judged(entry: str) -> dict[str, Verdict]:
     """The verdict of each subject of an entry that a recorded run judged; a later run's, where there are several."""
     runs = sorted(one.parent for one in kept(entry).rglob("events.jsonl"))
-    return {one.subject.subject: one for run in runs for one in given(read_events(run))}
-
-
-def given(found: list[Record]) -> list[Verdict]:
-    """The verdicts of a run."""
-    return verdicts([one for one in found if isinstance(one, SubjectRecord)], found)
+    return {one.subject.subject: one for run in runs for one in view(read_events(run)).verdicts}
 
 
 def evidence(verdict: Verdict) -> str:

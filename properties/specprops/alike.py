@@ -1,7 +1,8 @@
-"""Whether two results of a helper are the same value: exactly, or within the rounding that `specverify/contracts/helper.py` states."""
+"""Whether two values are the same but for rounding: results of a helper, within what `specverify/contracts/helper.py` states; rows of probabilities."""
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -19,6 +20,12 @@ def rounding(case: Case, *results: object) -> float:
     dtype = max(("float64", *(array.dtype for array in _arrays(told) if array.dtype in FLOATS)), key=EPS.__getitem__)
     magnitudes = [abs(x) for x in _floats(told) if abs(x) <= sys.float_info.max]
     return ROUNDINGS * EPS[dtype] * max(SMALLEST_NORMAL[dtype], *magnitudes, 0.0)
+
+
+def same_row(row: Sequence[float], line: Sequence[float], dtype: str) -> bool:
+    """Whether a row of a dtype is a line of probabilities but for being normalised once more: a naive sum of V terms, in single precision at best."""
+    slack = 2 * (len(row) + 1) * max(EPS[dtype], EPS["float32"])
+    return all(abs(a - b / math.fsum(line)) <= slack for a, b in zip(row, line, strict=True))
 
 
 def difference(found: Any, right: Any, slack: float = 0.0, place: str = "") -> str | None:

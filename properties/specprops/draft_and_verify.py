@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from specprops import loops, rows
+from specprops.alike import same_row
 from specprops.boundary import at_the_bounds
 from specprops.hygiene import inputs_unchanged, same_seed, takes_a_seed
 from specprops.suite import prop
 from specprops.trial import Trial
 from specprops.violation import NotJudged, Row, Violation
 from specverify.contracts import Array, Case
-from specverify.contracts.arrays import EPS
 from specverify.contracts.draft_and_verify import tables
 from specverify.contracts.table_models import Prefix, Table
 from specverify.law import Law, Outcome
@@ -147,15 +146,9 @@ def _strange_row(draft: Table, text: Prefix, one: Round, least: int) -> Row | No
         lines = (
             [draft.line(known)] if place <= len(drafted) else [draft.line(p) for p in one.of_draft if len(p) == len(text) + place and p[: len(known)] == known]
         )
-        if not any(_alike(row, line, one.q.dtype) for line in lines):
+        if not any(same_row(row, line, one.q.dtype) for line in lines):
             return Row(f"q, row {place}", _numbers(row), " or ".join(map(_numbers, lines)) or "a row that the draft was asked for")
     return Row("rows of q", str(len(found)), str(least)) if len(found) < least else None
-
-
-def _alike(row: Sequence[float], line: Sequence[float], dtype: str) -> bool:
-    """Equal but for being normalised once more: a naive sum of V terms, in single precision at best."""
-    slack = 2 * (len(row) + 1) * max(EPS[dtype], EPS["float32"])
-    return all(abs(a - b / math.fsum(line)) <= slack for a, b in zip(row, line, strict=True))
 
 
 def _numbers(row: Sequence[float]) -> str:

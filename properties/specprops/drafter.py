@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from specprops import drafts, rows
+from specprops.alike import same_row
 from specprops.generate import DRAWS, FRESH
 from specprops.hygiene import inputs_unchanged, takes_a_seed
 from specprops.hygiene import same_seed as holds_a_seed
@@ -15,7 +16,6 @@ from specprops.suite import prop
 from specprops.trial import Trial
 from specprops.violation import NotJudged, Row, Violation
 from specverify.contracts import Array, Case
-from specverify.contracts.arrays import EPS
 from specverify.contracts.base import ROW_SUM_TOLERANCE
 from specverify.contracts.drafter import amount, contexts, model
 from specverify.contracts.table_models import Prefix
@@ -146,8 +146,7 @@ def test_model_rows(trial: Trial, case: Case) -> None:
         raise NotJudged("the subject tells no q")
     for place, row in enumerate(q.rows()):
         line = table.line((*table.text, *tokens[:place]))
-        slack = 2 * (len(row) + 1) * max(EPS[q.dtype], EPS["float32"])
-        if any(abs(a - b / math.fsum(line)) > slack for a, b in zip(row, line, strict=True)):
+        if not same_row(row, line, q.dtype):
             shown = (Row(f"q, row {place}", *(", ".join(f"{x:.4g}" for x in one) for one in (row, line))),)
             raise Violation(f"Row {place} of q is none of the model's behind the text before it.", shown, kind="rows", severity=severity(trial.subject))
 

@@ -93,9 +93,9 @@ def shapes(draw: st.DrawFn, v: int, dtype: str, siblings: str) -> Shape:
         taken = {tokens[other] for other in range(node) if parents[other] == parent}
         tokens.append(draw(st.sampled_from([token for token in range(v) if token not in taken] or [0])))
     least = max(map(parents.count, parents)) if siblings == "without-replacement" else 1
-    drafter = tuple(q if sum(x >= FAINTEST for x in q) >= least else tuple(x + 1 for x in q) for _, q in pairs)
-    if siblings == "without-replacement":
-        drafter = tuple(tuple(x if x >= FAINTEST else 0.0 for x in q) for q in drafter)
+    faintest = FAINTEST if siblings == "without-replacement" else 0
+    lines = [tuple(x if x >= faintest else 0.0 for x in q) for _, q in pairs]
+    drafter = tuple(q if sum(x > 0 for x in q) >= least else tuple(x + 1 for x in q) for q in lines)
     return Shape(parents, tuple(tokens), tuple(p for p, _ in pairs), drafter)
 
 

@@ -36,7 +36,9 @@ def test_no_record_that_is_published_names_one() -> None:
 
 def test_the_table_says_what_the_records_say() -> None:
     text = (reports.REPORTS / "README.md").read_text()
-    assert text.partition(reports.BEGIN)[2].partition(reports.END)[0].strip() == reports.table(reports.REPORTS), "python -m benchmarks.reports"
+    assert text.partition(reports.BEGIN)[2].partition(reports.END)[0].strip() == reports.table(reports.read(reports.REPORTS), reports.REPORTS), (
+        "python -m benchmarks.reports"
+    )
 
 
 def test_one_command_rebuilds_pages_and_table(tmp_path: Path) -> None:
