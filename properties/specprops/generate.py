@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from specverify.subjects.subject import Description
 
 THEOREM = "2211.17192, appendix A.1; theory S3"
-DRAWS = {"module": 600, "transformers": 200, "seq2seq": 200}
+DRAWS = {"module": 600, "transformers": 200, "seq2seq": 200, "whisper": 200}
 """Of a screen, where a text takes milliseconds; those of the run else. 200 show a total variation of 0.29 over 8 texts, 600 one of 0.17."""
 FRESH = 4_000
 """Of a confirmation of such, for the same reason."""

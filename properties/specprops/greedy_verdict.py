@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from specverify.subjects.subject import Description
 
 Line = Sequence[float]
+REAL = ("transformers", "whisper")
+"""Forms of which there are models with weights."""
 LENGTH = 64
 """Tokens of a text: a dozen rounds and more, each of which may leave a cache wrong."""
 PROMPTS = ([3, 14, 15, 9, 26, 5], [27, 18], [1, 4, 1, 4, 2, 13, 5, 6, 2], [31, 0, 31])
@@ -77,7 +79,7 @@ def on_a_real_model(subject: Description) -> str | None:
     """Why there is no such model for a subject, or none."""
     if subject.supports and "greedy" not in subject.supports:
         return "the subject does not declare that it heeds greedy"
-    return None if subject.models == "transformers" else "real models have the form transformers"
+    return None if subject.models in REAL else f"real models have the forms {' and '.join(REAL)}"
 
 
 def real(subject: Description) -> list[Case]:

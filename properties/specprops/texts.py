@@ -42,7 +42,7 @@ class Shape(NamedTuple):
 P2, Q2 = ((1, 1), (1, 3), (3, 1), (5, 3), (1, 7)), ((3, 1), (1, 1), (1, 3))
 """Over two tokens: five rows and three, so that a prefix has another pair than its neighbours."""
 P3, Q3 = ((4, 3, 1), (1, 6, 1), (1, 2, 5), (5, 1, 2), (0, 4, 4)), ((1, 2, 5), (4, 2, 2), (1, 6, 1))
-SLOW = ("transformers", "seq2seq")
+SLOW = ("transformers", "seq2seq", "whisper")
 """Forms of models whose loops take milliseconds a text."""
 TWO = Shape(P2, Q2, 1, 2)
 SMALL = (

@@ -93,6 +93,7 @@ class Contract:
         plausible: whether the smoke case's outcome shows that the subject understood the form of its argument.
         features: what `supports` may name.
         coins: uniform numbers that a call may take as an argument, or none.
+        calls: of the subject in a case, where they are not one; each has the time limit of a call.
         outcomes: how many a case's law has before the tool's completions; none where the supports of its rows tell.
         prepare: run in the worker before a call: turns data of a case into what only lives there, such as a function.
         widest: outcomes of the rows of a case up to which its law is explored, where it is not the usual number.
@@ -121,6 +122,7 @@ class Contract:
     features: tuple[str, ...] = ()
     coins: Coins | None = None
     outcomes: Callable[[Case], int] | None = None
+    calls: Callable[[Case], int] | None = None
     prepare: Callable[[Case], Case] = field(default=lambda case: case)
     optional: tuple[Parameter, ...] = ()
     widest: int | None = None

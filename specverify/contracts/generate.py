@@ -5,7 +5,7 @@
         ...
         return ids                             # the new ones alone, EOS included
 
-`models=` declares the form of both models. `supports=` declares which parameters it heeds, where it does not heed all: the others come at their neutral value
+`models=` declares the form of both models; `"whisper"` gets the prompt as features (1, mels, frames), since its models hear. `supports=` declares which parameters it heeds, where it does not heed all: the others come at their neutral value
 (temperature 1, top_k V, top_p 1, eos None), and what needs them is not judged. Several prompts follow each other on the same two model objects, a call each; each call has
 a seed of its own, where seeds are taken, but with `rng="counter"`.
 
@@ -38,6 +38,7 @@ from specverify.contracts.base import (
     probability_rows,
     token_list,
 )
+from specverify.contracts.heard import heard
 from specverify.contracts.nodes import are_ids, is_int
 from specverify.contracts.ragged import Expected, with_counts
 from specverify.contracts.table_models import Prefix, Table, TableModel
@@ -152,7 +153,9 @@ def _prepare(case: Case) -> Case:
 
 
 def _handed(case: Case, call: list[Prefix]) -> Array | list[Array]:
-    """One prompt (S,); to a loop that takes batches, ids (B, S), filled up on the declared side, and lengths (B,)."""
+    """One prompt (S,), or its features where the models hear it; to a loop that takes batches, ids (B, S), filled up on the declared side, and lengths (B,)."""
+    if case.get("models") == "whisper":
+        return heard(call[0])
     if not case.get("many"):
         return array("int64", (len(call[0]),), call[0])
     longest, pad = max(map(len, call)), int(str(case.get("pad", 0)))
@@ -264,7 +267,7 @@ CONTRACT = Contract(
     prefix="GEN",
     sentence="Continues a prompt with a target model, helped by a draft model.",
     parameters=(
-        Parameter("prompt", "(S,)", "token ids, int64; of a batch, ids (B, S) and lengths (B,)"),
+        Parameter("prompt", "(S,)", "token ids, int64; of a batch, ids (B, S) and lengths (B,); of the form whisper, features (1, mels, frames)"),
         Parameter("target", "a model", "the target, in the form that models= declares"),
         Parameter("draft", "a model", "the draft model, in the same form"),
         Parameter("gamma", "int", "tokens to draft in a round, or fewer"),
@@ -291,6 +294,7 @@ CONTRACT = Contract(
         "context": Convention("ids of prompt and text together, at which a text ends, a number"),
     },
     outcomes=_outcomes,
+    calls=lambda case: len(calls(case)),
     prepare=_prepare,
     play=_play,
     widest=EXPLORED,

@@ -15,6 +15,7 @@ class Checkout(NamedTuple):
 
 PACKAGES = {
     "transformers": ("transformers==5.24.0",),
+    "whisper": ("transformers==5.24.0",),
     "lucidrains": ("speculative-decoding==0.2.0",),
     "economize": ("economize==0.3.2", "transformers==5.24.0"),
     "flashspec": ("flashspec==0.3.1", "transformers==5.24.0"),

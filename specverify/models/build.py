@@ -13,13 +13,15 @@ FORMS = {
     "module": "a torch.nn.Module, ids (B, T) to logits (B, T, V), without a cache",
     "transformers": "a PreTrainedModel with generate() and a real cache",
     "seq2seq": "an encoder-decoder PreTrainedModel with generate() and a real cache; its encoder reads the prompt, and V is the id that its decoder starts with",
+    "whisper": "the same with Whisper's own generate(); its encoder hears the prompt, features (1, mels, frames), and config.decoder_start_token_id is what its decoder starts with",
 }
 """What `models=` may say."""
 MADE_BY = {
     "callable": ("specverify.contracts.table_models",),
     "module": ("specverify.models.module",),
-    "transformers": ("specverify.models.causal", "specverify.models.real"),
+    "transformers": ("specverify.models.causal", "specverify.models.real_llama"),
     "seq2seq": ("specverify.models.seq2seq",),
+    "whisper": ("specverify.models.whisper", "specverify.models.real_whisper"),
 }
 """The modules behind each form: with torch or transformers, whose import takes seconds."""
 
@@ -50,11 +52,16 @@ def built(form: str, made_of: Table | Weights, eos: int | None = None) -> Any:
 
 
 def _real(form: str, weights: Weights, eos: int | None) -> Any:
-    if form != "transformers":
-        raise SpecverifyError(f"There is no model with weights in the form {form!r}.", hint='Weights are for models="transformers".')
-    from specverify.models.real import RandomLlama
+    match form:
+        case "transformers":
+            from specverify.models.real_llama import RandomLlama
 
-    return RandomLlama(weights, eos)
+            return RandomLlama(weights, eos)
+        case "whisper":
+            from specverify.models.real_whisper import RandomWhisper
+
+            return RandomWhisper(weights, eos)
+    raise SpecverifyError(f"There is no model with weights in the form {form!r}.", hint='Weights are for models="transformers" and "whisper".')
 
 
 def _of_table(form: str, table: Table, eos: int | None) -> Any:
@@ -73,4 +80,8 @@ def _of_table(form: str, table: Table, eos: int | None) -> Any:
             from specverify.models.seq2seq import TableForSeq2SeqLM
 
             return TableForSeq2SeqLM(AfterStart(table), table.width, eos).eval()
+        case "whisper":
+            from specverify.models.whisper import TableForWhisper
+
+            return TableForWhisper(AfterStart(table), table.width, eos).eval()
     raise SpecverifyError(f"There is no form of model {form!r}.", hint=f"Known: {', '.join(FORMS)}.")

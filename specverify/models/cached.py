@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from inspect import signature
 from typing import Any
 
 import torch
@@ -39,6 +40,11 @@ def read(cache: Any, ids: Tensor, mask: Tensor | None, position: Tensor | None, 
 def as_told(output: type, cache: Any) -> dict[str, Any]:
     """The cache by the name that it has in an output of the library, which changed between versions."""
     return {"past_key_values" if "past_key_values" in {told.name for told in fields(output)} else "cache": cache}
+
+
+def as_given(model: Any, cache: Any) -> dict[str, Any]:
+    """The cache by the name that a model of the library takes it by."""
+    return {"cache" if "cache" in signature(model.forward).parameters else "past_key_values": cache}
 
 
 def _kept(cache: Any, ids: Tensor, positions: Tensor, place: Tensor) -> tuple[list[list[int]], list[list[int]]]:

@@ -52,7 +52,8 @@ class TableForSeq2SeqLM(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
     def __init__(self, table: Table, start: int, eos: int | None = None) -> None:
         config = TableSeq2SeqConfig(table.width, bos_token_id=None, eos_token_id=eos, pad_token_id=eos, decoder_start_token_id=start)
         super().__init__(config)
-        self.table, self.encoder = table, Encoder()
+        self.table = table
+        self.encoder: nn.Module = Encoder()
         self.calls = 0
         self.scale = nn.Parameter(torch.ones(()), requires_grad=False)  # so that the model has a device and a dtype
 
@@ -81,11 +82,19 @@ class TableForSeq2SeqLM(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
         cache = past_key_values if cache is None else cache  # by its old name, or by its new one
         if use_cache and cache is None:
             cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        _keep(cache, states)
         heard = _heard(states, attention_mask)
         seen = read(getattr(cache, "self_attention_cache", cache), decoder_input_ids, decoder_attention_mask, decoder_position_ids, cache_position)
         told = [[logits(self.table, (*text, *one)) for one in row] for text, row in zip(heard, seen, strict=True)]
         rows = torch.tensor(told, dtype=self.scale.dtype, device=self.scale.device)
         return Seq2SeqLMOutput(logits=rows, encoder_last_hidden_state=states, **as_told(Seq2SeqLMOutput, cache))
+
+
+def _keep(cache: Any, states: Tensor) -> None:
+    """The encoder's states as the keys and values of cross attention, as any model of the kind leaves them there; nothing reads these."""
+    beside = getattr(cache, "cross_attention_cache", None)
+    if beside is not None and not beside.get_seq_length():
+        beside.update(states[:, None].float(), states[:, None].float(), 0)
 
 
 def _heard(states: Tensor, mask: Tensor | None) -> list[list[int]]:

@@ -116,7 +116,8 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         scratch: of a packed batch: the buffers of `batch.scratch` that may hold anything; the others are zero.
         models: the form of models that a loop takes: "callable" (from a prefix, any sequence of ids, to the row (V,) of probabilities; the default), "module" (a
             torch.nn.Module from ids (B, T) to logits (B, T, V), without a cache), "transformers" (a PreTrainedModel with generate() and a real cache), "seq2seq" (the same
-            with an encoder, which reads the prompt; the decoder starts with the id V).
+            with an encoder, which reads the prompt; the decoder starts with the id V), "whisper" (the same with Whisper's own generate(); the prompt is log-mel features, and the
+            decoder starts with its configuration's decoder_start_token_id).
 
     Returns:
         A decorator that records the callable and returns it unchanged.

@@ -116,7 +116,8 @@ class Subject:
         """
         request = {"case": dict(case), "key": key, "seed": seed, "put": put, "watch": watch, "judge": judge, "again": again, "raw": raw}
         message = {"do": "call", "subject": self.description.name, "cases": [request]}
-        answer = self._ask(case, message, self.worker.limits.call_seconds)
+        calls = 1 if self.contract.calls is None else self.contract.calls(case)
+        answer = self._ask(case, message, self.worker.limits.call_seconds * calls)
         return reply(answer["replies"][0]) if isinstance(answer, dict) else answer
 
     def sample(self, case: Case, n: int, *, key: int, spans: int = 1, keep: str | None = None) -> Sampled | Died | TimedOut:

@@ -54,7 +54,8 @@ class Bound:
 
     def arguments(self, case: Case) -> list[Any]:
         """The case in the subject's world."""
-        told = {**self.declaration.conventions, "scratch": list(self.declaration.later.get("scratch", ())), "many": self.declaration.batch}  # type: ignore[call-overload]
+        declared = self.declaration
+        told = {**declared.conventions, "scratch": list(declared.later.get("scratch", ())), "many": declared.batch, "models": declared.models}  # type: ignore[call-overload]
         expanded = self.contract.prepare({**told, **{name: expand(value) for name, value in case.items()}})
         return adapt.arguments(self.contract, self.declaration, expanded, lifted=self.lifted, device=self.device)
 

@@ -17,6 +17,7 @@ LOOPS = Path(__file__).with_name("greedy_loops.py")
 RIGHT = ("CachedSingle", "WithoutCache", "InDouble", "CachedSingleInHalf", "WithoutCacheInHalf")
 HIDDEN = ("ValuesNotCropped", "OneHeadNotCropped")
 """Faults that no table shows: of a second layer, and of one head of it."""
+HEARING = Path(__file__).with_name("hearing_loops.py")
 SHOWN = ("PositionsOffByOne", "StaleMask", "Lenient")
 
 
@@ -77,3 +78,15 @@ def test_loops_on_real_models(audit: Callable) -> None:
     assert {name: done.failed(name) for name in HIDDEN} == {name: ["GEN-030"] for name in HIDDEN}
     assert {name for name in SHOWN if "GEN-030" in done.failed(name)} == set(SHOWN)
     assert all("is ahead by" in finding.message for finding in done.findings() if finding.property == "GEN-030")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not NAMED and importlib.util.find_spec("transformers") is None, reason="no transformers here; SPECVERIFY_TRANSFORMERS names an interpreter that has it"
+)
+def test_loops_on_models_that_hear(audit: Callable) -> None:
+    """Two layers and an encoder: a right loop passes, and faults that no table shows are found."""
+    done = audit(str(HEARING), "--python", NAMED or sys.executable, "-n", "2")
+    assert done.failed("Hears") == [], done.out
+    assert {name: done.failed(name) for name in ("ValuesNotCropped", "HeardKeysCropped")} == {"ValuesNotCropped": ["GEN-030"], "HeardKeysCropped": ["GEN-030"]}
+    assert set(done.failed("HeardBefore")) & {"GEN-005", "GEN-030"}

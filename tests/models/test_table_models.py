@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from specverify.contracts import array
+from specverify.contracts.heard import heard
 from specverify.contracts.table_models import Table
 from specverify.errors import SpecverifyError
 from specverify.exact import exact_law
@@ -158,6 +159,21 @@ class TestTransformers:
         assert told([V]) == pytest.approx(logits(rows, (*TEXT, 2)))
         assert told([V, V]) == pytest.approx(logits(rows, (*TEXT, V, V, 2)))
 
+    @pytest.mark.parametrize("how", ["plain", "decoder alone", "looked up"])
+    def test_whisper_follows_the_table_behind_what_it_hears(self, how: str) -> None:
+        """By its own generate(): alone, and with drafts that are right to weigh as they are weighed."""
+        model, drafter = built("whisper", table(1)), built("whisper", table(2)).decoder_alone()
+        drafter.generation_config.update(num_assistant_tokens=2, num_assistant_tokens_schedule="constant", assistant_confidence_threshold=0.0)
+        more = {"plain": {}, "decoder alone": {"assistant_model": drafter}, "looked up": {"prompt_lookup_num_tokens": 2}}[how]
+        told = heard(TEXT)
+        features = torch.tensor(told.values).reshape(told.shape)
+
+        @torch.no_grad()
+        def generate() -> torch.Tensor:
+            return model.generate(features.clone(), do_sample=True, temperature=1.0, top_k=0, max_new_tokens=2, **more)[0]
+
+        assert exact_law(generate, probe=0, max_seconds=60).compare(joint(table(1), TEXT, 2)).tv < 1e-6
+
     def test_an_encoder_decoder_follows_the_table(self) -> None:
         from specverify.models.seq2seq import TableForSeq2SeqLM
 
@@ -191,14 +207,23 @@ class TestRandomWeights:
         return pytest.importorskip("transformers", reason="no transformers here", exc_type=ImportError)
 
     def test_the_oracle_tells_what_the_library_computes(self) -> None:
-        from specverify.models.real import random_causal
+        from specverify.models.real_llama import random_causal
 
         oracle, steps, blocks = random_causal(3).scored([1, 2, 3], [5, 8, 13, 21, 2, 1], 3)
         assert oracle.dtype == torch.float64
         assert max((steps - oracle).abs().max(), (blocks - oracle).abs().max()) < 1e-4 < oracle.std()
 
+    def test_the_oracle_of_whisper_tells_what_the_library_computes(self) -> None:
+        from specverify.models.real_whisper import random_whisper
+
+        model = random_whisper(3)
+        oracle, steps, blocks = model.scored([1, 2, 3], [5, 8, 13, 21, 2, 1], 3)
+        assert oracle.dtype == torch.float64
+        assert max((steps - oracle).abs().max(), (blocks - oracle).abs().max()) < 1e-4 < oracle.std()
+        assert not torch.allclose(model.scored([3, 2, 1], [5, 8, 13, 21, 2, 1], 3)[0], oracle, atol=0.1)
+
     def test_a_seed_is_a_model_and_shaking_changes_it(self) -> None:
-        from specverify.models.real import random_causal
+        from specverify.models.real_llama import random_causal
 
         ids, before = torch.tensor([[1, 2, 3]]), torch.get_rng_state()
         told = [random_causal(seed, shaken)(input_ids=ids).logits for seed, shaken in ((0, 0), (0, 0), (0, 10), (1, 0))]
