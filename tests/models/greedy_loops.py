@@ -89,6 +89,14 @@ def in_half(kind):
     return subject(type(f"{kind.__name__}InHalf", (kind,), {}), dtypes=("bfloat16",))
 
 
+@subject
+class CastsToHalf(WithoutCache):
+    """Right but for its numbers: computes in half precision what comes in single, as engines do whose weights are converted."""
+
+    def __init__(self, prompt, target, *rest):
+        super().__init__(prompt, deepcopy(target).bfloat16() if target.dtype == torch.float32 else target, *rest)
+
+
 in_half(CachedSingle)
 in_half(WithoutCache)
 

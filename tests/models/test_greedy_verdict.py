@@ -77,6 +77,9 @@ def test_loops_on_real_models(audit: Callable) -> None:
     assert {name: done.failed(name) for name in RIGHT} == {name: [] for name in RIGHT}, done.out
     assert {name: done.failed(name) for name in HIDDEN} == {name: ["GEN-030"] for name in HIDDEN}
     assert {name for name in SHOWN if "GEN-030" in done.failed(name)} == set(SHOWN)
+    coarse = [finding for finding in done.findings() if finding.subject == "CastsToHalf"]
+    assert [(finding.property, finding.severity) for finding in coarse] == [("GEN-030", "advisory")]
+    assert "In double precision its texts are plain decoding's" in coarse[0].message
     assert all("is ahead by" in finding.message for finding in done.findings() if finding.property == "GEN-030")
 
 
