@@ -1,13 +1,17 @@
-"""gallery:flashspec: the verification steps, the residual and the loop of PyPI's `flashspec`, its PyTorch path.
+"""gallery:flashspec: the verification steps, the residual, the loop and the cached sessions of PyPI's `flashspec`, its PyTorch path.
 
 Written from signatures, docstrings and by trial.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from flashspec import BanditConfig, FlashSpecConfig, SamplingConfig, SpeculativeEngine
 from flashspec.engine.hf_drafter import HuggingFaceDrafter
+from flashspec.engine.kv_cache import KvSession
+from flashspec.engine.static_cache import StaticKvSession
 from flashspec.engine.verifier import TargetModel
 from flashspec.sampling.greedy import greedy_step
 from flashspec.sampling.rejection import rejection_step, rejection_step_onehot, residual_distribution
@@ -82,3 +86,28 @@ def composite(
 ) -> Tensor:
     """With drafts that are looked up in the text as well, which is what it does by default."""
     return written("auto", prompt, target, draft, gamma, most, temperature, top_p, eos, seed)
+
+
+ROOM = 16
+"""Rows of a cache of fixed size: of the longest prompt, nine ids, and what is drafted behind it."""
+REJECTED = 2
+"""Drafts behind each chunk, which are cropped."""
+
+
+def rows(made: Callable[[Any], Any], model: Any, ids: Tensor, chunks: list[int], parents: Tensor) -> Tensor:
+    """A prompt in chunks through the session of a model, which it keeps for the next prompt; behind each chunk stand drafts that are all rejected."""
+    session = model.session = getattr(model, "session", None) or made(model)
+    session.start(ids[None, :1])  # reads nothing yet
+    found, place = list[Tensor](), 0
+    for size in chunks:
+        new = ids[None, max(1, place) : place + size]
+        found.append(session.advance(new if new.numel() else None, size))
+        session.advance(ids[None, :1].repeat(1, REJECTED), 1)
+        session.crop(REJECTED)
+        place += size
+    return torch.cat(found, 1)
+
+
+CHUNKS: Any = {"models": "transformers", "supports": ("chunks",)}
+sv.subject("prefill", name="flashspec.KvSession", **CHUNKS)(partial(rows, KvSession))
+sv.subject("prefill", name="flashspec.StaticKvSession", **CHUNKS)(partial(rows, partial(StaticKvSession, max_cache_len=ROOM)))
