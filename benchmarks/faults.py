@@ -9,32 +9,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from specverify.audit.events import read_events
-from specverify.audit.records import Finding, PropertyRecord, Record, SubjectRecord
-from specverify.audit.verdict import UPHELD, Verdict, verdicts
+from specverify.audit.verdict import UPHELD, Verdict
 from specverify.faults import FAULTS, Fault
+from specverify.report.view import view
 
 ROOT = Path(__file__).resolve().parents[1]
 TWINS = (ROOT / "tests" / "twins", *sorted(path.parent for path in (ROOT / "tests" / "twins").glob("*/specverify_subjects.py")))
 
 
-def audit(*arguments: str) -> list[Record]:
-    """The records of one audit."""
+def audit(*arguments: str) -> tuple[Verdict, ...]:
+    """The verdicts of one audit."""
     with tempfile.TemporaryDirectory() as out:
         done = subprocess.run([sys.executable, "-m", "specverify", "audit", *arguments, "--out", out], capture_output=True, text=True)
         runs = list(Path(out).iterdir())
         if not runs:
             raise SystemExit(done.stdout + done.stderr)
-        return read_events(runs[0])
+        return view(read_events(runs[0])).verdicts
 
 
-def found_by(fault: Fault, records: list[Record]) -> list[PropertyRecord]:
-    """The properties that fail on a fault, those that should find it first."""
-    failed = [r for r in records if isinstance(r, PropertyRecord) and r.subject == fault.name and r.status == "failed"]
-    return sorted(failed, key=lambda row: fault.found_by.index(row.property) if row.property in fault.found_by else len(fault.found_by))
-
-
-def fault_line(fault: Fault, found: list[PropertyRecord], evidence: dict[str, str]) -> tuple[str, bool]:
-    """One line of the table, and whether a property that should find the fault does."""
+def fault_line(fault: Fault, verdict: Verdict) -> tuple[str, bool]:
+    """One line of the table, and whether a property that should find the fault does; of those that fail, it stands first."""
+    failed = [row for row in verdict.properties if row.status == "failed"]
+    found = sorted(failed, key=lambda row: fault.found_by.index(row.property) if row.property in fault.found_by else len(fault.found_by))
+    evidence = {finding.id: finding.evidence for finding in verdict.findings}
     hit = bool(found) and found[0].property in fault.found_by
     how = f"{evidence[found[0].reason]:<12} {found[0].seconds:>6.1f}" if found else f"{'-':<12} {'-':>6}"
     names = " ".join(row.property for row in found)
@@ -50,16 +47,14 @@ def twin_line(verdict: Verdict) -> str:
 def twins() -> Iterator[Verdict]:
     """The verdict on every twin."""
     for folder in TWINS:
-        records = audit(str(folder))
-        yield from verdicts([record for record in records if isinstance(record, SubjectRecord)], records)
+        yield from audit(str(folder))
 
 
 def main() -> int:
     """Print both tables."""
-    records = audit(*(f"fault:{name}" for name in FAULTS), "--fail-on", "grid")
-    evidence = {record.id: record.evidence for record in records if isinstance(record, Finding)}
+    planted = {verdict.subject.source: verdict for verdict in audit(*(f"fault:{name}" for name in FAULTS), "--fail-on", "grid")}
     print(f"{'planted fault':<30} {'kind':<11} {'evidence':<12} {'s':>6}  found by")
-    lines = [fault_line(fault, found_by(fault, records), evidence) for fault in FAULTS.values()]
+    lines = [fault_line(fault, planted[f"fault:{fault.name}"]) for fault in FAULTS.values()]
     print("\n".join(line for line, _ in lines))
     missed = sum(not hit for _, hit in lines)
     print(f"{len(lines)} planted faults, {missed} missed\n", flush=True)

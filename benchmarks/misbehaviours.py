@@ -17,8 +17,9 @@ import jsonschema
 
 from specverify.audit.__main__ import TARGET
 from specverify.audit.events import EVENTS, read_events
-from specverify.audit.records import Footer, Header, PropertyRecord, Record, SubjectRecord
-from specverify.audit.verdict import BROKEN, UNDECIDED, UPHELD, verdicts
+from specverify.audit.records import Footer, Header
+from specverify.audit.verdict import BROKEN, UNDECIDED, UPHELD, Verdict
+from specverify.report.view import view
 
 CALL_SECONDS = "1"
 PATIENCE = 240
@@ -120,19 +121,18 @@ def audit(misbehaviour: Misbehaviour) -> Outcome:
         done = subprocess.run(command, capture_output=True, env={**os.environ, MARK: mark}, cwd=folder, timeout=PATIENCE)
         seconds = time.monotonic() - began
         (run,) = out.iterdir()
-        found = read_events(run)
-        return Outcome(_told(found), done.returncode, valid(run / EVENTS), _good(found), len(marked(mark)), seconds)
+        of = {one.subject.subject: one for one in view(read_events(run)).verdicts}
+        return Outcome(_told(of["bad"]), done.returncode, valid(run / EVENTS), _good(of["good"]), len(marked(mark)), seconds)
 
 
-def _told(found: list[Record]) -> str:
-    """Headline of the bad subject, and the first finding or reason."""
-    bad = next(verdict for verdict in verdicts([r for r in found if isinstance(r, SubjectRecord)], found) if verdict.subject.subject == "bad")
+def _told(bad: Verdict) -> str:
+    """Headline, and the first finding or reason."""
     first = next((finding.message for finding in bad.having("finding")), bad.sentence.partition(". ")[0])
     return f"{bad.headline}: {first}"
 
 
-def _good(found: list[Record]) -> bool:
-    statuses = {record.status for record in found if isinstance(record, PropertyRecord) and record.subject == "good"}
+def _good(verdict: Verdict) -> bool:
+    statuses = {row.status for row in verdict.properties}
     return "ok" in statuses and statuses <= {"ok", "not applicable"}
 
 

@@ -190,11 +190,10 @@ class SubjectsFile(pytest.File):
         for planned in plan.subjects:
             if planned.description.problem is not None:
                 yield Misfit.from_parent(self, name=planned.label, problem=planned.description.problem)
-        for package in modules():
-            for contract in dict.fromkeys(bench.subject.description.contract for bench in self.benches):
-                spec = importlib.util.find_spec(f"{package}.{contract}")
-                if spec is not None and spec.origin is not None:
-                    yield SuiteModule.from_parent(self, path=Path(spec.origin), nodeid=f"{self.nodeid}::{contract}", dotted=spec.name)
+        for module in modules(bench.subject.description.contract for bench in self.benches):
+            spec = importlib.util.find_spec(module)
+            if spec is not None and spec.origin is not None:
+                yield SuiteModule.from_parent(self, path=Path(spec.origin), nodeid=f"{self.nodeid}::{module.rpartition('.')[2]}", dotted=module)
 
 
 class SuiteModule(pytest.Module):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from specprops.trial import Recorded, Trial
 from specprops.violation import NoAnswer, NotJudged, Violation
-from specverify.audit.records import Alone, Call, Excess, arguments
+from specverify.audit.cases import arguments
+from specverify.audit.records import Alone, Call, Excess
 from specverify.audit.standalone.literals import LONGEST, literal
 from specverify.audit.standalone.script import LOOPS
 from specverify.contracts import CONTRACTS, Case, recast

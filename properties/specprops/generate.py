@@ -287,6 +287,3 @@ def test_acceptance(trial: Trial, case: Case) -> None:
     if found > mean + 1 + DEVIATIONS * math.sqrt(variance / TEXTS):  # one call more reads the prompt
         table = (Row("calls of the target", f"{found:.3g}", f"{mean:.3g} or one more"),)
         raise Violation(f"The target gives {trial.remark}.", table, kind="calls")
-
-
-from specprops.greedy_verdict import test_greedy_verdict  # noqa: E402, F401  a property of its own file, which runs behind those of this one

@@ -10,7 +10,7 @@ from specprops.hygiene import inputs_unchanged
 from specprops.suite import prop
 from specprops.trial import Trial
 from specprops.violation import NoAnswer, NotJudged, Row, Violation
-from specverify.audit.records import show_value
+from specverify.audit.cases import show_value
 from specverify.contracts import Array, Case
 from specverify.subjects.replies import Malformed, Raised, Value
 

@@ -15,22 +15,19 @@ import pytest
 from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
-from specprops.alone import alone
-from specprops.likely import likely
-from specprops.parts import parts
-from specprops.trial import FLAG, TELLING, Trial, statistical_violation, table
+from specprops import recording
+from specprops.trial import FLAG, TELLING, Trial
 from specprops.violation import NoAnswer, NotJudged, Violation
+from specprops.wrong_law import statistical_violation, table
 from specverify import observe
 from specverify.audit import records
 from specverify.audit.config import expired
 from specverify.contracts import Case, digest
 from specverify.errors import SpecverifyError, Unloadable
-from specverify.law import show_probability
 from specverify.observe import Confirmed, Exactly, Observed, Question, stream_key
 from specverify.report.text import finding_text, power_of_ten
 
 if TYPE_CHECKING:
-    from specprops.known import Together
     from specprops.suite import Claim, Scope
     from specverify.audit.bench import Bench
 
@@ -38,7 +35,6 @@ SHRINK_CASES = 120
 """Cases beyond the search that a shrinker may judge; then it keeps what it has."""
 DEATHS = 4
 """Ends of the process that one property may cause; each restart imports the subject again."""
-OUTPUT_SHOWN = 2_000
 CHUNK = 64
 """Cases of a scope in one request."""
 
@@ -277,23 +273,10 @@ class Judgement:
         return Suspect(suspect.case, statistical_violation(suspect.violation.question, done.observed))
 
     def _report(self, found: Suspect) -> None:
-        subject, described, violation = self.bench.subject, self.bench.subject.description, found.violation
-        severity = violation.severity or self.row.severity
-        threshold = self.bench.settings.threshold if violation.question is not None or violation.kind == "together" else None
-        finding = records.Finding(
-            id=records.finding_id(subject.label, self.row.id, violation.kind), subject=subject.label, contract=described.contract,
-            property=self.row.id, sentence=self.row.sentence, source=self.row.source, severity=severity, message=violation.message,
-            case=records.arguments(found.case), table=tuple(records.Line(r.outcome, r.found, r.right) for r in violation.table),
-            evidence=self._beyond_laws() if violation.observed is None else violation.observed.evidence, smallest=not self.cut,
-            statistics=statistics(violation.observed, threshold), steps=violation.observed.steps if violation.observed else (), path=_path(violation),
-            output=records.clean(subject.worker.output()[-OUTPUT_SHOWN:]), file=described.file, line=described.line,
-            likely=likely(self.trial, found.case) if severity == "finding" and self.row.statistical else (),
-            parts=parts(described, found.case, violation.observed) if violation.kind in ("law", "together") else (),
-            fault=violation.kind, alone=alone(self.claim, self.bench, found.case, violation) if severity == "finding" else None,
-        )  # fmt: skip
+        finding = recording.finding(self.claim, self.trial, self.bench, found.case, found.violation, smallest=not self.cut)
         self.bench.write(finding)
-        breaks = severity == "finding" or severity in self.bench.settings.fail_on
-        self._end("failed" if breaks else severity, finding.id)
+        breaks = finding.severity == "finding" or finding.severity in self.bench.settings.fail_on
+        self._end("failed" if breaks else finding.severity, finding.id)
         if breaks and (known := self._known(finding.id)) is not None:
             pytest.xfail(f"known finding {finding.id}: {known.reason}")
         if breaks:
@@ -307,22 +290,18 @@ class Judgement:
     def _note(self, case: Case, result: str, observed: Observed | Exactly | None, threshold: float | None = None) -> None:
         if self.quiet and result == "ok":
             return
-        self.bench.write(records.CaseRecord(self.bench.subject.label, self.row.id, digest(case), result, statistics(observed, threshold)))
+        self.bench.write(records.CaseRecord(self.bench.subject.label, self.row.id, digest(case), result, recording.statistics(observed, threshold)))
 
     def _evidence(self) -> str:
         """The weakest rung that answered."""
         if self.trial.rungs:
             return next((rung for rung in ("statistical", "near-exact") if rung in self.trial.rungs), "exact")
-        return "statistical" if self.row.statistical else self._beyond_laws()
-
-    def _beyond_laws(self) -> str:
-        """The evidence of what needs no law: two runs compared, or a value."""
-        return "pathwise" if self.row.guards in {"requests", "pathwise"} else "pointwise"
+        return "statistical" if self.row.statistical else recording.beyond_laws(self.row)
 
     def _end(self, status: str, reason: str = "") -> None:
         row, subject, together = self.row, self.bench.subject, self.trial.together
         if together.leading is not None:
-            self.bench.write(_together_record(subject.label, row.id, together))
+            self.bench.write(recording.together(subject.label, row.id, together))
         self.bench.write(
             records.PropertyRecord(
                 subject=subject.label, contract=row.contract, property=row.id, sentence=row.sentence, guards=row.guards, status=status,
@@ -332,28 +311,6 @@ class Judgement:
         )  # fmt: skip
 
 
-def _together_record(subject: str, property_: str, together: Together) -> records.Together:
-    assert together.leading is not None
-    case, seen = together.leading
-    lines = table(Question(seen.right, lambda outcome: outcome), seen)
-    told = together.process.as_dict()
-    return records.Together(
-        subject=subject, property=property_, draws=together.drawn, log_e=together.log_e, likeliest=together.process.ranking[0][0], process=told,
-        case=records.arguments(case), table=tuple(records.Line(line.outcome, line.found, line.right) for line in lines), steps=seen.steps,
-    )  # fmt: skip
-
-
-def _path(violation: Violation) -> tuple[records.Choice, ...]:
-    """The random choices that lead to the outcome that is furthest off."""
-    seen = violation.observed
-    if not isinstance(seen, Exactly):
-        return ()
-    impossible = seen.comparison.impossible
-    worst = max(impossible, key=impossible.__getitem__) if impossible else seen.comparison.worst
-    path = seen.law.paths.get(worst)
-    return tuple(records.Choice(*step, show_probability(step[2])) for step in path.steps) if path is not None else ()
-
-
 def _undecided(event: Exception) -> Undecided:
     """A worker that does not come back is lost; silence and want of memory are inconclusive; what cannot be judged does not apply."""
     if isinstance(event, NotJudged):
@@ -361,13 +318,3 @@ def _undecided(event: Exception) -> Undecided:
     if isinstance(event, SpecverifyError):
         return Undecided("lost" if isinstance(event, Unloadable) else "inconclusive", event.message)
     return Undecided("inconclusive", str(event))
-
-
-def statistics(observed: Observed | Exactly | None, threshold: float | None = None) -> records.Statistics | None:
-    """Draws as a record carries them; an explored law has none."""
-    if not isinstance(observed, Observed):
-        return None
-    chi2, cells = observed.chi2, len(observed.right.probabilities)
-    if chi2 is None:
-        return records.Statistics(observed.drawn, observed.log_e, threshold, cells=cells)
-    return records.Statistics(observed.drawn, observed.log_e, threshold, chi2.statistic, chi2.dof, chi2.p_value, chi2.pooled, cells)

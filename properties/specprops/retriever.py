@@ -10,8 +10,9 @@ from specprops.corpora import made
 from specprops.hygiene import inputs_unchanged
 from specprops.occurrences import Ids, Query, beginnings
 from specprops.suite import prop
-from specprops.trial import SHOWN_ROWS, Trial
+from specprops.trial import Trial
 from specprops.violation import Row, Violation
+from specprops.wrong_law import SHOWN_ROWS
 from specverify.contracts import Case
 from specverify.subjects.replies import Raised, Value
 

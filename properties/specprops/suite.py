@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Body = Callable[[Trial, Case], None]
 PROPERTIES: list[Property] = []
-"""Every property, in the order of its module; `properties.json` is made from it."""
+"""Every property of the modules that are imported so far; `properties.json` is made from it, and says in which module each lies."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def prop(  # noqa: PLR0913  a property is described in one place
     """Register a property and make its test.
 
     Args:
-        id_: permanent id; its prefix names the contract, or the two that share it, of which it is the one that the module is called by.
+        id_: permanent id; its prefix names the contract, whatever the module is called. Where two contracts share it, the module bears the name of the one that is meant.
         sentence: the claim, for a reader.
         source: paper and section, or the page of theory.
         guards: what a violation breaks: joint, position, support, greedy, well-formed, requests, pathwise, bitwise, hygiene, efficiency.
@@ -101,9 +101,10 @@ def prop(  # noqa: PLR0913  a property is described in one place
     mine = [name for name, one in CONTRACTS.items() if one.prefix == id_.partition("-")[0]]
 
     def decorate(body: Body) -> Callable[[Bench], None]:
-        module = body.__module__.rpartition(".")[2]
+        named = body.__module__.rpartition(".")[2]
+        (contract,) = [named] if named in mine else mine
         claim = Claim(
-            Property(id_, module if module in mine else mine[0], sentence, source, guards, after, statistical, severity, body.__name__),
+            Property(id_, contract, sentence, source, guards, after, statistical, severity, body.__name__, body.__module__),
             body,
             cases,
             first,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from specprops.health import Health
 from specprops.known import Together, beside
 from specprops.violation import NoAnswer, NotJudged, Row, Violation
+from specprops.wrong_law import exact_violation, statistical_violation
 from specverify import observe, stats
 from specverify.audit.records import Certificate
 from specverify.contracts import Case, digest
-from specverify.law import Law, Outcome, show_outcome, show_probability
+from specverify.law import Law, Outcome, show_outcome
 from specverify.observe import Exactly, Observed, Question, Unobserved, stream_key
 from specverify.observe.ladder import is_failure
 from specverify.stats import GRID
@@ -31,7 +32,6 @@ TELLING = math.log(1e6)
 repeat it. Weaker suspects are kept, and the most telling of them is confirmed if the search finds no better."""
 STRICT = ("support", "well-formed")
 """Guards that rounding does not excuse."""
-SHOWN_ROWS = 12
 OVER_THE_LIMIT = "bad_alloc"
 """What a C++ library prints before it aborts for want of memory."""
 OUT_OF_MEMORY = "The subject ran out of the worker's address space; declare `memory=` or give --memory."
@@ -277,59 +277,3 @@ def _enough_memory(seen: Observed | Exactly) -> None:
     parts = [part for outcome in seen.found.probabilities if is_failure(outcome) for part in (outcome, *outcome) if isinstance(part, tuple)]
     if ("raised", "MemoryError") in parts:
         raise NoAnswer(OUT_OF_MEMORY)
-
-
-def exact_violation(question: Question, seen: Exactly, severity: str | None = None) -> Violation:
-    """What to say of an explored law that is wrong."""
-    impossible = seen.comparison.impossible
-    if question.invariant is not None or any(is_failure(outcome) for outcome in impossible):
-        chance = show_probability(math.fsum(impossible.values()), "float32")
-        text = _broken_text(question.invariant or "A call fails", seen, impossible, f"with probability {chance}")
-        failures = _failures(impossible)
-        return Violation(text, table(question, seen), kind=failures[0] if failures else "invariant", observed=seen, severity=severity)
-    message = f"The law is off by a total variation of {show_probability(seen.comparison.tv, 'float32')}."
-    return Violation(message, table(question, seen), kind="law", observed=seen, severity=severity)
-
-
-def statistical_violation(question: Question, seen: Observed) -> Violation:
-    """What to say of an observation that speaks against the right law."""
-    if question.invariant is not None or any(is_failure(outcome) for outcome in seen.counts):
-        return _broken(question.invariant or "Some draws fail", question, seen)
-    distance = seen.found.total_variation(question.right)
-    return Violation(f"The law is off by a total variation of about {distance:.2g}.", table(question, seen), kind="law", question=question, observed=seen)
-
-
-def _broken(message: str, question: Question, seen: Observed) -> Violation:
-    outside = [outcome for outcome in seen.counts if question.right[outcome] == 0]
-    failures = _failures(outside)
-    share = sum(seen.counts[outcome] for outcome in outside) / seen.drawn
-    text = _broken_text(message, seen, outside, f"in {show_share(share)} of the draws")
-    return Violation(text, table(question, seen), kind=failures[0] if failures else "invariant", question=question, observed=seen)
-
-
-def _failures(outside: Iterable[Outcome]) -> list[str]:
-    return sorted({str(outcome[1]) for outcome in outside if is_failure(outcome) and isinstance(outcome[0], str)})
-
-
-def _broken_text(message: str, seen: Observed | Exactly, outside: Iterable[Outcome], how_often: str) -> str:
-    examples = "".join(f" The subject {seen.examples[name]}." for name in _failures(outside) if name in seen.examples)
-    return f"{message} {how_often}.{examples}"
-
-
-def show_share(share: float) -> str:
-    """A share as a percentage that is never rounded to none."""
-    return f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.2g}"  # noqa: PLR2004
-
-
-def table(question: Question, seen: Observed | Exactly) -> tuple[Row, ...]:
-    """The outcomes that differ most, found against right."""
-    found = seen.found
-    if question.invariant is not None:
-        wrong = sorted((x for x in found.probabilities if x is not True), key=lambda x: -found[x])
-        return tuple(Row(show_outcome(x), _shown(found[x], seen), "0") for x in wrong[:SHOWN_ROWS])
-    outcomes = sorted(question.right.probabilities.keys() | found.probabilities.keys(), key=lambda x: -abs(found[x] - question.right[x]))
-    return tuple(Row(show_outcome(x), _shown(found[x], seen, question.right[x]), show_probability(question.right[x], "float32")) for x in outcomes[:SHOWN_ROWS])
-
-
-def _shown(mass: float, seen: Observed | Exactly, right: float | None = None) -> str:
-    return show_probability(mass, "float32", right) if isinstance(seen, Exactly) else f"{mass:.4g}"

@@ -10,8 +10,9 @@ from specverify.audit.checkouts import commits, import_folder
 from specverify.audit.config import Config
 from specverify.errors import SpecverifyError, unknown
 from specverify.faults import fault, not_bug, not_bugs
+from specverify.gallery import PACKAGES
 from specverify.subjects.declare import CLAIMS
-from specverify.subjects.source import Source, from_dotted, from_path, from_program
+from specverify.subjects.source import SUBJECTS_FILE, Source, from_dotted, from_path, from_program
 
 GALLERY = Path(__file__).resolve().parent.parent / "gallery"
 KINDS = ("py", "exec", "fault", "not-bug", "gallery")
@@ -19,7 +20,13 @@ KINDS = ("py", "exec", "fault", "not-bug", "gallery")
 
 def gallery() -> list[str]:
     """Names of the published audits that ship with the tool."""
-    return sorted(path.stem for path in GALLERY.glob("*.py") if path.stem != "__init__")
+    return sorted(PACKAGES)
+
+
+def entry(name: str) -> Path:
+    """The subjects file of a published audit: NAME.py, or the one in the folder NAME, which its parts share with it."""
+    alone = GALLERY / f"{name}.py"
+    return alone if alone.exists() else GALLERY / name / SUBJECTS_FILE
 
 
 def configured(text: str, config: Config, python: str | None = None, checkout: str | None = None) -> Source:
@@ -75,4 +82,4 @@ def _from_gallery(text: str, interpreter: str, checkout: str | None) -> Source:
     if name not in gallery():
         raise unknown("gallery entry", name, gallery())
     folders, commit = import_folder(name, checkout), commits(name, checkout) if checkout else ""
-    return Source(text, interpreter, file=str(GALLERY / f"{name}.py"), only=only or None, folders=folders, commit=commit)
+    return Source(text, interpreter, file=str(entry(name)), only=only or None, folders=folders, commit=commit)

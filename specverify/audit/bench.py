@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from specverify.audit import records
+from specverify.audit.cases import case_of
 from specverify.audit.records import Record
 from specverify.audit.settings import Plan, Planned, Settings
 from specverify.contracts import Case
@@ -87,5 +88,5 @@ def benches(plan: Plan, pool: Pool, pen: Pen) -> list[Bench]:
     found = [Bench(planned, pool, plan.settings, pen) for planned in plan.subjects if planned.description.problem is None]
     for bench in found if plan.replays else ():
         mine = [one for one in plan.replays if one.subject == bench.subject.label]
-        bench.replays = {one.property: None if one.case is None else records.case_of(one.case) for one in mine}
+        bench.replays = {one.property: None if one.case is None else case_of(one.case) for one in mine}
     return found

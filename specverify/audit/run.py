@@ -124,8 +124,7 @@ def judge(plan: Plan, folder: Path, workers: str, watcher: Watcher) -> str:
     if not ready:
         return ""
     plan.write(folder / PLAN)
-    contracts = dict.fromkeys(planned.description.contract for planned in ready)
-    command = _command(folder, [f"{package}.{contract}" for package in modules() for contract in contracts], _processes(workers, len(ready)))
+    command = _command(folder, modules(planned.description.contract for planned in ready), _processes(workers, len(ready)))
     with (folder / LOG).open("wb") as log:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=_environment())  # noqa: S603
         try:
@@ -150,7 +149,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _command(folder: Path, packages: list[str], processes: int) -> list[str]:
+def _command(folder: Path, suite: list[str], processes: int) -> list[str]:
     spread = ["-n", str(processes)] if processes > 1 else ["-p", "no:xdist"]
     where = [
         "-c",
@@ -162,7 +161,7 @@ def _command(folder: Path, packages: list[str], processes: int) -> list[str]:
         "--specverify-run",
         str(folder),
     ]
-    return [sys.executable, "-m", "pytest", "--noconftest", *where, *spread, "-q", "--pyargs", *packages]
+    return [sys.executable, "-m", "pytest", "--noconftest", *where, *spread, "-q", "--pyargs", *suite]
 
 
 def _environment() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -40,6 +41,7 @@ class Property(msgspec.Struct, frozen=True):
         statistical: whether it takes a share of alpha.
         severity: of its violation: finding, grid or advisory.
         function: name of its test.
+        module: dotted name of the module that its test lies in.
     """
 
     id: str
@@ -51,6 +53,7 @@ class Property(msgspec.Struct, frozen=True):
     statistical: bool
     severity: str
     function: str
+    module: str
 
     def promised_by(self, claim: str) -> bool:
         """Whether a subject of that claim breaks it by violating this; hygiene is looked at under every claim."""
@@ -74,14 +77,14 @@ def properties() -> dict[str, Property]:
     return found
 
 
-def modules() -> list[str]:
-    """The test modules' package, one per suite."""
-    return [entry.module for entry in entry_points(group=GROUP)]
-
-
 def of_contract(contract: str) -> list[Property]:
     """The properties of one contract."""
     return [row for row in properties().values() if row.contract == contract]
+
+
+def modules(contracts: Iterable[str]) -> list[str]:
+    """Dotted names of the modules in which the properties of these contracts lie, contract by contract; nothing else of a suite needs importing."""
+    return list(dict.fromkeys(row.module for contract in contracts for row in of_contract(contract)))
 
 
 def pairs(contracts: list[str]) -> int:

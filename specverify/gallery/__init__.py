@@ -1,4 +1,8 @@
-"""Subject files for published packages and for checkouts of repositories, as package data; the worker runs one in the interpreter that has what it imports."""
+"""Subject files for published packages and for checkouts of repositories, as package data; the worker runs one in the interpreter that has what it imports.
+
+An entry is a file NAME.py. One that is too large for that is a folder NAME: its `specverify_subjects.py` declares, and imports how that is called from the parts beside it, as
+`specverify.gallery.NAME.PART`, a name that nothing in a checkout hides. Parts declare nothing, so that entries may share them.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ PACKAGES = {
     "ems_sd": (),
     "rest_generate": ("transformers==5.24.0",),
 }
-"""What an entry's environment must have installed, beside torch and numpy, in the versions that its verdict speaks of."""
+"""The entries, and what the environment of each must have installed, beside torch and numpy, in the versions that its verdict speaks of."""
 
 CHECKOUTS = {
     "rest": Checkout("FasterDecoding/REST", "50a5fc1"),

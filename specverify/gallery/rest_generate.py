@@ -5,30 +5,25 @@ Written from signatures, shapes and what they return alone. What the loop reads 
 and Reader, so that `draftretriever` must be installed.
 """
 
-import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import draftretriever as store
 import torch
 from rest.model import rest_model
 from torch import Tensor
 
 import specverify as sv
+from specverify.gallery.rest.datastore import reader
+from specverify.gallery.rest.posterior import NUCLEUS
 
-NUCLEUS = 1 - 2.0**-20
-"""It wants top-p below 1; rows here have no token of so little mass."""
 NO_MASS = -1e4
 """The logit of a token without mass, finite so that no arithmetic on it gives NaN."""
 ROOM = 256
 """Positions that a cache has room for: 48 tokens, a prompt and a tree."""
 SPANS = (3, 2, 1)
 """Lengths of a text's end that are looked for, the longest first."""
-CHUNK = 512 * 1024 * 1024
-"""Length of a part of the store, longer than all of it."""
 CONFIG = {"num_hidden_layers": 1, "num_attention_heads": 1, "num_key_value_heads": 1, "hidden_size": 1, "head_dim": 1, "max_position_embeddings": ROOM}
 Model = Any
 """Prefix -> (V,) of probabilities."""
@@ -100,13 +95,8 @@ def model_of(target: Model, eos: int | None) -> Rest:
 @lru_cache(maxsize=64)
 def stored(documents: tuple[tuple[int, ...], ...], width: int) -> Any:
     """A store of these documents, whose file is gone by now."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder, "store.idx"))
-        writer = store.Writer(path, CHUNK, width)
-        for document in documents:
-            writer.add_entry(list(document))
-        writer.finalize()
-        return store.Reader(path)
+    with reader(documents, width) as found:
+        return found
 
 
 def documents(prompt: Sequence[int], draft: Model, most: int) -> tuple[tuple[int, ...], ...]:
@@ -118,7 +108,7 @@ def documents(prompt: Sequence[int], draft: Model, most: int) -> tuple[tuple[int
 
 
 def written(prompt: Tensor, target: Model, draft: Model, most: int, temperature: float, eos: int | None) -> list[int]:
-    """The first new ids of the last text; a step gives one at least."""
+    """The first new ids of the last text; a step gives one at least. Rows here have no token of so little mass as the nucleus leaves out."""
     found = stored(documents(prompt.tolist(), draft, most), target.width)
     told: Any = {}
     for told in model_of(target, eos).rest_generate(prompt[None], found, temperature=temperature, top_p=NUCLEUS, max_steps=most):

@@ -59,6 +59,15 @@ def files(package: str) -> list[Path]:
     return sorted((ROOT / package).rglob("*.py"))
 
 
+def parts() -> list[Path]:
+    """Of entries of the gallery that are folders."""
+    return [path for path in (ROOT / "specverify/gallery").glob("*/*.py") if path.name != "specverify_subjects.py"]
+
+
+def dotted(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
 def room(path: Path) -> str:
     return path.relative_to(ROOT / "specverify").parts[0].removesuffix(".py")
 
@@ -72,17 +81,16 @@ def test_a_room_imports_only_what_its_brackets_name(path: Path) -> None:
             assert parts[1] in ROOMS[here] | {"errors", here}, f"{path.name} imports {name}"
 
 
-def test_planted_faults_and_gallery_import_the_face_and_models_alone() -> None:
-    known = {
-        "specverify",
-        "specverify.models.tuples",
-        "specverify.models.rows",
-        "specverify.models.ranks",
-        "specverify.models.seen",
-        "specverify.faults.textbook_loop",
-    }
+def test_planted_faults_and_gallery_import_the_face_models_and_parts_alone() -> None:
+    models = {f"specverify.models.{name}" for name in ("tuples", "rows", "ranks", "seen")}
+    known = {"specverify", "specverify.faults.textbook_loop", *models, *map(dotted, parts())}
     for path in [p for p in files("specverify/faults") if p.stem.startswith(("planted", "textbook"))] + files("specverify/gallery"):
         assert {name for name, _ in imports(path) if name.startswith("specverify")} <= known
+
+
+def test_parts_of_gallery_entries_declare_nothing() -> None:
+    for path in parts():
+        assert "specverify" not in {name for name, _ in imports(path)}, path
 
 
 def test_the_tool_knows_neither_reference_nor_suite() -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise, product
 import msgspec
 import pytest
 
-from specverify.audit import records
+from specverify.audit.cases import arguments
 from specverify.audit.records import CaseRecord, Finding, Footer, Header, Line, Part, PropertyRecord, Record, Sign, Statistics, SubjectRecord
 from specverify.contracts import array
 from specverify.report.html import render
@@ -24,7 +24,7 @@ SUBJECTS = [
 ]
 FINDING = Finding(
     "ab12cd34", "step", "verify_chain", "CHN-008", "The law is p's.", "2211.17192", "finding", "It is <script>alert(1)</script> wrong.",
-    records.arguments({"p": array("float32", (1, 3), (1 / 3, 1 / 3, 1 / 3))}), (Line("(0, 1)", "0.564", "3/8"),),
+    arguments({"p": array("float32", (1, 3), (1 / 3, 1 / 3, 1 / 3))}), (Line("(0, 1)", "0.564", "3/8"),),
     "statistical", True, Statistics(2000, 22.5, 1e7, 53.2, 3, 1.6e-11, 0), output="</script><b>",
 )  # fmt: skip
 

@@ -11,7 +11,7 @@ import pytest
 import tomllib
 
 from specprops import __main__ as suite
-from specverify.audit.suite import properties
+from specverify.audit.suite import modules, properties
 from specverify.contracts import CONTRACTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +49,10 @@ def test_ids_are_unique_and_belong_to_their_contract() -> None:
         assert set(row["after"]) <= set(ids)
         assert row["sentence"].endswith(".")
         assert row["source"]
+
+
+def test_a_contracts_properties_may_lie_in_several_modules_and_no_other_is_named() -> None:
+    assert modules(["generate", "sample", "generate"]) == ["specprops.generate", "specprops.greedy_verdict", "specprops.sample"]
 
 
 def built(out: Path, *options: str) -> Path:

@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from specverify.audit.arguments import source
+from specverify.audit.cases import arguments, case_of
 from specverify.audit.finding_files import FOLDER, FindingFile, finding_files, latest, located, read_finding, write_findings
-from specverify.audit.records import Alone, Call, Excess, Finding, Footer, Header, Line, PropertyRecord, SubjectRecord, arguments, case_of, encode, read
+from specverify.audit.records import Alone, Call, Excess, Finding, Footer, Header, Line, PropertyRecord, SubjectRecord, encode, read
 from specverify.audit.replay import exit_code, replay
 from specverify.audit.settings import Settings
 from specverify.audit.standalone.script import FEWEST, MOST, STREAMS, draws, script, why_not

@@ -9,6 +9,7 @@ import pytest
 
 from specverify.audit import __main__ as shipped
 from specverify.audit import records
+from specverify.audit.cases import arguments
 from specverify.audit.events import EVENTS, read_events, shard_records, write_events
 from specverify.audit.records import Argument, CaseRecord, Finding, Footer, Header, Line, PropertyRecord, Statistics, SubjectRecord
 from specverify.contracts import Family, array
@@ -17,7 +18,7 @@ HEADER = Header(1, "0.1.0", "1", "run", ("./x",), "key", 1e-6, 20_000, 3, (), "2
 SUBJECT = SubjectRecord("max_fn", "./x", "positive_part", "lossless", None, "x.py", 3, {"python": "3.11"})
 FINDING = Finding(
     "ab12", "max_fn", "positive_part", "POS-002", "A sentence.", "a source", "finding", "It is <wrong>.",
-    records.arguments({"x": array("float32", (2,), (0.5, float("nan"))), "p": Family("zipf", 1, "float32", (9,)), "path": [1]}),
+    arguments({"x": array("float32", (2,), (0.5, float("nan"))), "p": Family("zipf", 1, "float32", (9,)), "path": [1]}),
     (Line("x = 1/2", "1", "1/2"),), "statistical", True, Statistics(100, 22.5, 1e7, float("inf"), 1, 0.0, 0),
 )  # fmt: skip
 ROW = PropertyRecord("max_fn", "positive_part", "POS-002", "A sentence.", "position", "failed", "pointwise", "ab12", 3, 3, 0.1)

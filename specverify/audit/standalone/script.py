@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from specverify.audit.records import Alone, Argument, Call, Excess, case_of
+from specverify.audit.cases import case_of
+from specverify.audit.records import Alone, Argument, Call, Excess
 from specverify.audit.standalone import parts, prepared
 from specverify.audit.standalone.literals import LONGEST, literal
 from specverify.contracts import CONTRACTS, Array, Case, Contract, expand
