@@ -76,7 +76,7 @@ def test_length(trial: Trial, case: Case) -> None:
 
 @prop("GEN-003", "Where the target is sure of every token, a long text is its own, whatever is drafted.", source="theory S10, S12c; faults KV-TARGET, ROW, B095, B097",
       guards="position", after=("GEN-002",),
-      first=lambda s: [texts.sure(s, 1, 6), *(texts.sure(s, g, texts.LONG, d) for g, d in ((3, "right"), (3, "wrong"), (1, "half"), (3, "half"), (5, "half")))])  # fmt: skip
+      first=lambda s: [texts.sure(s, 1, 6), *(texts.sure(s, g, texts.LONG, d) for g, d in ((3, "right"), (3, "wrong"), (1, "half"), (3, "half"), (5, "half"))), *texts.across_pages(s)])  # fmt: skip
 def test_sure_text(trial: Trial, case: Case) -> None:
     same_text(trial, case)
 
@@ -111,9 +111,9 @@ def test_end(trial: Trial, case: Case) -> None:
     same_text(trial, case)
 
 
-@prop("GEN-005", "Nothing is left over from a call before on the same models, be its prompt another or the same.", source="contracts, D; faults B122, KV-TARGET",
+@prop("GEN-005", "Nothing is left over from a call before on the same models, be its prompt another, the same, or the beginning of a chat.", source="contracts, D; faults B122, B133, KV-TARGET",
       guards="position", after=("GEN-003",),
-      first=lambda s: [texts.sure(s, 3, 12, d, p) for p in ([texts.OTHER, texts.PROMPT], [texts.PROMPT] * 2, [[*texts.PROMPT, 1], texts.PROMPT]) for d in ("half", "right")])  # fmt: skip
+      first=lambda s: [texts.sure(s, 3, 12, d, p) for p in ([texts.OTHER, texts.PROMPT], [texts.PROMPT] * 2, [[*texts.PROMPT, 1], texts.PROMPT]) for d in ("half", "right")] + texts.turns(s))  # fmt: skip
 def test_calls_before(trial: Trial, case: Case) -> None:
     same_text(trial, case)
 

@@ -120,6 +120,18 @@ ROLLBACKS = (
     (["append", 0, 3], ["rollback", 0, 2], ["rollback", 0, 1], ["append", 0, 2]), (["append", 0, 6], ["rollback", 0, 1], ["append", 0, 5]),
 )  # fmt: skip
 """Some drafts rejected, none, all; and what follows, fewer rows than were rolled back, as many, more."""
+BORDERS = 16, 64
+"""Rows of a page, as engines have them."""
+
+
+def at_borders(subject: Description) -> list[Case]:
+    """Rollbacks to the border of a page, over it and from it, and what follows."""
+    ends = ((-2, 0), (-2, -1), (-4, -1), (-1, 1))
+    told = [(page + before, page + to) for page in BORDERS for before, to in ends]
+    histories: list[list[Operation]] = [[["append", 0, first], ["append", 0, 4], ["rollback", 0, to], ["append", 0, 2]] for first, to in told]
+    return [_case(subject, one, capacity=max(BORDERS) + CAPACITY) for one in histories]
+
+
 SELECTIONS = (
     (["append", 0, 3], ["select", 0, [0, 2]]), (["append", 0, 3], ["select", 0, [0, 1, 2]]), (["append", 0, 3], ["select", 0, [0]]), (["append", 0, 2], ["select", 0, [1]]),
     (["append", 0, 2], ["append", 0, 4], ["select", 0, [0, 1, 3, 5]]), (["append", 0, 2], ["append", 0, 3], ["select", 0, [0, 1, 2, 4]], ["append", 0, 1]),
@@ -177,7 +189,7 @@ def test_append(trial: Trial, case: Case) -> None:
 
 
 @prop("KVC-003", "After a rollback the first rows are left, and what is appended stands behind them.", source=SOURCE + "faults B095, B098, B105", guards="position",
-      after=("KVC-002",), first=given(*ROLLBACKS), cases=drawn(("append", "rollback", "read")), limit=60)  # fmt: skip
+      after=("KVC-002",), first=lambda s: given(*ROLLBACKS)(s) + at_borders(s), cases=drawn(("append", "rollback", "read")), limit=60)  # fmt: skip
 def test_rollback(trial: Trial, case: Case) -> None:
     _holds(trial, case)
 

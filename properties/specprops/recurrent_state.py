@@ -66,11 +66,11 @@ def drawn(draw: st.DrawFn, subject: Description, *, objects: int = 1) -> Case:
 
 
 def _lawful(given: Iterable[Move], *, deep: bool) -> list[Operation]:
-    """Moves as operations; where no other is supported, a rollback reaches into the last block alone, and there is one for each."""
+    """Moves as operations; where no other is supported, a rollback reaches into the last block alone, which is not the prompt, and there is one for each."""
     block, lengths, history = dict[int, int](), dict[int, int](), list[Operation]()
     for which, kind, much in given:
         length, last = lengths.get(which, 0), block.pop(which, 0)
-        if kind % 2 and last:
+        if kind % 2 and last and (deep or length > last):
             lengths[which] = length - much % (1 + (length if deep else last))
             history += [["rollback", which, lengths[which]], ["read", which]]
         else:
@@ -114,10 +114,11 @@ def test_rollback(trial: Trial, case: Case) -> None:
 
 def neighbours(subject: Description) -> list[Case]:
     """A second object that reads between a block of the first and its rollback."""
+    begun = [["advance", 0, 2], ["advance", 1, 1]]
     return [
         _case(subject, [["advance", 0, 2], ["advance", 1, 1], ["read", 0]]),
-        _case(subject, [["advance", 0, 3], ["advance", 1, 2], ["rollback", 0, 1], ["read", 0], ["rollback", 1, 1]]),
-        _case(subject, [["advance", 0, 2], ["advance", 1, 4], ["rollback", 0, 0], ["advance", 0, 1]]),
+        _case(subject, [*begun, ["advance", 0, 3], ["advance", 1, 2], ["rollback", 0, 3], ["read", 0], ["rollback", 1, 2]]),
+        _case(subject, [*begun, ["advance", 0, 2], ["advance", 1, 4], ["rollback", 0, 2], ["advance", 0, 1]]),
     ]
 
 

@@ -51,8 +51,10 @@ SMALL = (
     Shape(P2, P2, 2, 4),
     Shape(((3, 0, 1), (1, 0, 3)), ((0, 1, 0),), 2, 3),
     Shape(P2, ((1, 0), (0, 1), (1, 0)), 3, 4),
+    Shape(P3, Q3, 1, 2),
 )
-"""Rows that overlap, over two tokens and three; equal rows; rows that share no token; drafts that are no random choice. Two rounds at least, but for luck."""
+"""Rows that overlap, over two tokens and three; equal rows; rows that share no token; drafts that are no random choice. Two rounds at least, but for luck; and one of three tokens that can be explored,
+since a residual of two tells more than one of a single token."""
 FEW = (Shape(P2, Q2, 1, 3), SMALL[1], SMALL[4])
 """For loops whose calls take milliseconds: the first law can be explored in seconds, the others are drawn."""
 
@@ -123,6 +125,27 @@ def hot(subject: Description, temperature: float) -> list[Case]:
 def sure(subject: Description, gamma: int, most: int, drafter: str = "half", prompts: Sequence[Sequence[int]] = (PROMPT,)) -> Case:
     """Each row of the target is a point; the draft's are the same (`right`), all other points (`wrong`), or every second one (`half`)."""
     return {**_long(subject, (1, 0, 0), gamma, most, drafter), "temperature": coldest(subject), "prompts": [list(one) for one in prompts]}
+
+
+PAGES = 64, 128
+"""Ids of a page of keys and values, or of two: sizes that engines have beside those that a long text crosses."""
+AROUND = 4
+"""Ids of a text before the border of a page, and behind it: more than a round's drafts."""
+
+
+def across_pages(subject: Description) -> list[Case]:
+    """Sure texts that begin before the border of a page and end behind it, as far as there is room."""
+    limit = int(str(subject.conventions.get("context", max(PAGES) + AROUND)))
+    prompts = [[(place * place + place // 3) % 3 for place in range(page - AROUND)] for page in PAGES if page + AROUND <= limit]
+    return [sure(subject, 3, 2 * AROUND, drafter, [prompt]) for prompt in prompts for drafter in ("wrong", "half")]
+
+
+def turns(subject: Description) -> list[Case]:
+    """A second prompt that is the first with its answer and an id more, as in a chat. The answer's rows are chosen by a hash, since no text is as long as that prompt."""
+    base, most = sure(subject, 3, 12), 12
+    answer = right_text({**base, "prompts": [PROMPT, [END] * (len(PROMPT) + most + 1)]}, tuple(PROMPT))
+    second = [*PROMPT, *answer, 1]
+    return [{**base, "prompts": [PROMPT, second]}] if len(second) < int(str(base.get("context", LONG))) else []
 
 
 def greedy(subject: Description, gamma: int, most: int, drafter: str = "half", weights: Line = (5, 3, 1)) -> Case:

@@ -40,7 +40,7 @@ class Array:
     def rows(self) -> Iterator[tuple[float, ...]]:
         """The last axis, row by row."""
         values, width = self.values, self.shape[-1]
-        return (values[i : i + width] for i in range(0, len(values), width))
+        return (values[i : i + width] for i in range(0, len(values), width or 1))
 
     def nested(self) -> object:
         """Nested lists of the entries, a number if the shape is ()."""

@@ -34,7 +34,7 @@ from specverify.contracts.base import (
 )
 from specverify.contracts.nodes import are_ids, is_int
 from specverify.contracts.picks import Pick
-from specverify.contracts.results import float_array_result
+from specverify.contracts.results import float_array_result, of_one
 from specverify.contracts.table_models import Prefix, Table, TableModel
 from specverify.contracts.verify_chain import emitted_tokens
 from specverify.law import Outcome
@@ -110,10 +110,10 @@ def _split(result: Any) -> Any:
 
 
 def _readable(result: Any, width: int) -> list[int] | None:
-    """The ids that a round emitted, or none where it is no round's result; `_outcome` says why."""
+    """The ids that a round emitted, of a batch of one too, or none where it is no round's result; `_outcome` says why."""
     try:
         tokens = result[0].tolist() if hasattr(result[0], "tolist") else list(result[0])
-        emitted = [int(token) for token in tokens]
+        emitted = [int(token) for token in (tokens[0] if tokens and isinstance(tokens[0], list) else tokens)]
     except (TypeError, ValueError, IndexError, KeyError):
         return None
     return emitted if all(0 <= token < width for token in emitted) else None
@@ -143,6 +143,7 @@ def _round(case: Case, result: object, *asked: list[list[int]]) -> Outcome:
 
 def _rows(value: object, width: int) -> Array:
     """Q as (drafted tokens, V) floats; None where nothing was drafted."""
+    value = of_one(value)
     if not isinstance(value, (Array, list, tuple)) and value is not None:
         raise Malformed(f"q came as {kind_of(value)}, not as rows of floats")
     count = 0 if value is None else len(value) if not isinstance(value, Array) else next(iter(value.shape), 0)

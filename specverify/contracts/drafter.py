@@ -15,9 +15,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
-from specverify.contracts.arrays import Array, array
+from specverify.contracts.arrays import FLOATS, Array, array
 from specverify.contracts.base import (
     Case,
     Contract,
@@ -36,7 +36,7 @@ from specverify.contracts.base import (
 from specverify.contracts.draft_and_verify import sorted_in
 from specverify.contracts.nodes import are_ids, is_int, numbers
 from specverify.contracts.picks import Pick
-from specverify.contracts.results import float_array_result
+from specverify.contracts.results import float_array_result, of_one
 from specverify.contracts.table_models import Prefix, Table, TableModel
 from specverify.law import Outcome
 
@@ -114,7 +114,7 @@ def _outcome(case: Case, result: object) -> Outcome:
 def _call(case: Case, result: object) -> Outcome:
     if isinstance(result, list) and result and isinstance(result[0], list) and result[0] and isinstance(result[0][0], str):
         raise Malformed("a mapping came back; return (tokens, q), or tokens alone")
-    told, q = result if isinstance(result, list) and len(result) == PAIR and isinstance(result[0], (Array, list)) else (result, None)
+    told, q = result if _is_pair(result) else (result, None)
     tokens, known = tuple(token_list([] if told is None else told)), targets(case)
     strange = [token for token in tokens if token < 0 or (known and token not in known)]
     if strange:
@@ -124,12 +124,20 @@ def _call(case: Case, result: object) -> Outcome:
     return tokens, None if q is None else _rows(q, len(tokens), len(known) or _width(q))
 
 
+def _is_pair(result: object) -> TypeGuard[list[object]]:
+    """Whether it is (tokens, q), and not two tokens, each an array (1,)."""
+    if not isinstance(result, list) or len(result) != PAIR or not (result[0] is None or isinstance(result[0], (Array, list))):
+        return False
+    return not isinstance(result[1], Array) or result[1].dtype in FLOATS
+
+
 def _width(q: object) -> int:
     """Of q behind documents, whose vocabulary nobody tells."""
     return q.shape[-1] if isinstance(q, Array) and q.shape else len(q[0]) if isinstance(q, list) and q and isinstance(q[0], (list, tuple)) else 0
 
 
 def _rows(value: object, count: int, width: int) -> Array:
+    value = of_one(value)
     if not isinstance(value, (Array, list)):
         raise Malformed(f"q came as {kind_of(value)}, not as rows of floats")
     if not count and not (value.values if isinstance(value, Array) else value):

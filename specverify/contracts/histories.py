@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 from specverify.contracts.base import Case, Malformed, kind_of, outside
@@ -42,6 +43,13 @@ def attempt(function: Callable[..., list[Any]], *given: Any) -> list[Any]:
             raise
         frames = traceback.extract_tb(error.__traceback__)
         return ["raised", type(error).__name__, line, f"{frames[-1].filename}:{frames[-1].lineno}"]
+
+
+def as_now(value: Any) -> Any:
+    """A copy that no later operation reaches; of tensors that carry gradients, which torch copies only where they are leaves, the numbers."""
+    if isinstance(value, (list, tuple)):
+        return [as_now(one) for one in value]
+    return deepcopy(value.detach() if hasattr(value, "detach") else value)
 
 
 def check_operations(contract: str, case: Case, known: Mapping[str, Callable[[Sequence[object]], bool]]) -> None:

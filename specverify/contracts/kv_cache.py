@@ -17,12 +17,11 @@ returns such an object.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from typing import Any
 
 from specverify.contracts.arrays import FLOATS, Array, array
 from specverify.contracts.base import Case, Contract, Convention, Malformed, Parameter, array_of, check_names, kind_of, outside
-from specverify.contracts.histories import Objects, attempt, check_operations, count, nothing, number, step
+from specverify.contracts.histories import Objects, as_now, attempt, check_operations, count, nothing, number, step
 from specverify.contracts.nodes import is_int, listed
 from specverify.law import Outcome
 
@@ -70,7 +69,7 @@ def _done(caches: Objects, which: int, name: str, given: Sequence[Any]) -> list[
         getattr(cache, name)(*given)
         return ["done"]
     length, rows = cache.length(), cache.rows()
-    return ["read", length, deepcopy(rows), rows]
+    return ["read", length, as_now(rows), rows]
 
 
 def _outcome(case: Case, result: object) -> Outcome:

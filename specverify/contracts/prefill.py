@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from specverify.contracts.arrays import Array, array
 from specverify.contracts.base import Case, Contract, Convention, Malformed, Parameter, array_of, check_names, outside, probability_rows
 from specverify.contracts.nodes import CONVENTIONS, ROOT, are_ids, is_int
-from specverify.contracts.results import float_array_result
+from specverify.contracts.results import float_array_result, of_one
 from specverify.contracts.table_models import Prefix, Table, TableModel
 
 NAME = "prefill"
@@ -83,9 +83,7 @@ def _play(_case: Case, values: Sequence[Any], subject: Callable[..., Any]) -> An
 def _outcome(case: Case, result: object) -> Array:
     """Rows (T, V) as they came, -inf allowed."""
     shape = len(requests(case)[-1].tokens), array_of(case, "model").shape[-1]
-    if isinstance(result, Array) and result.shape == (1, *shape):
-        result = Array(result.dtype, shape, result.data)
-    rows = float_array_result(shape, result, "a row behind each token")
+    rows = float_array_result(shape, of_one(result), "a row behind each token")
     if any(math.isnan(x) or x == math.inf for x in rows.values):
         raise Malformed("the rows hold NaN or inf")
     return rows

@@ -8,18 +8,17 @@
         def state(self): ...                       # an array, a number, or (nested) lists of them
 
 In each round tokens are read, drafts among them, and the rejected ones are rolled back, all of the round's if none was accepted: `to_length` lies in what the last `advance` has read, and
-there is one rollback for each. `supports=("history",)` says that any length before is possible at any time.
+there is one rollback for each. What is read first is the prompt, which stays. `supports=("history",)` says that any length before is possible at any time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from typing import Any
 
 from specverify.contracts.arrays import Array, array
 from specverify.contracts.base import Case, Contract, Convention, Malformed, Opaque, Parameter, array_of, check_names, outside
-from specverify.contracts.histories import Objects, attempt, check_operations, count, nothing, number, step
+from specverify.contracts.histories import Objects, as_now, attempt, check_operations, count, nothing, number, step
 from specverify.contracts.nodes import listed
 from specverify.law import Outcome, freeze
 
@@ -64,7 +63,7 @@ def _play(case: Case, values: Sequence[Any], subject: Callable[..., Any]) -> lis
 def _done(states: Objects, which: int, name: str, given: Sequence[Any]) -> list[Any]:
     state = states[which]
     if name == "read":
-        return ["read", deepcopy(state.state())]
+        return ["read", as_now(state.state())]
     getattr(state, name)(*given)
     return ["done"]
 
@@ -72,7 +71,7 @@ def _done(states: Objects, which: int, name: str, given: Sequence[Any]) -> list[
 def _replayed(state: Any, tokens: Any, text: Sequence[int]) -> Any:
     for place in text:
         state.advance(tokens[place : place + 1])
-    return deepcopy(state.state())
+    return as_now(state.state())
 
 
 def _outcome(_case: Case, result: object) -> Outcome:

@@ -22,6 +22,11 @@ def float_array_result(shape: tuple[int, ...], result: object, like: str = "the 
     return result
 
 
+def of_one(value: object) -> object:
+    """Rows (n, V) of a batch of one (1, n, V); anything else as it is."""
+    return Array(value.dtype, value.shape[1:], value.data) if isinstance(value, Array) and len(value.shape) == 3 and value.shape[0] == 1 else value  # noqa: PLR2004
+
+
 def rows_sum_to_one(outcome: Outcome) -> bool:
     """Whether rows came out that sum to about 1: tells a form of row that a subject takes from one that it mistakes."""
     return all(math.isfinite(sum(row)) and abs(sum(row) - 1) < LOOSE for row in outcome.rows())

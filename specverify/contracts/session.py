@@ -134,10 +134,15 @@ def _text(ids: Any, text: Sequence[int]) -> Any:
 
 def _tokens(result: Any) -> list[int]:
     """The drafted ids of a result, of a batch of one too; none where it has none: `_outcome` says why."""
-    if isinstance(result, tuple) and result and not isinstance(result[0], int):
+    if isinstance(result, tuple) and result and not _is_id(result[0]):
         result = result[0]
-    found = result.tolist() if hasattr(result, "tolist") else list(result)
+    found = result.tolist() if hasattr(result, "tolist") else list(result or ())
     return [int(token) for token in (found[0] if found and isinstance(found[0], list) else found)]
+
+
+def _is_id(value: Any) -> bool:
+    """Whether it is a number: an int, or an array without axes."""
+    return isinstance(value, int) or getattr(value, "ndim", None) == 0
 
 
 def _outcome(case: Case, result: object) -> Outcome:
@@ -157,9 +162,11 @@ def _read(read: Sequence[Any], *, most: int | None, width: int) -> Outcome:
 
 
 def _ids(what: str, value: object, most: int | None, width: int) -> Prefix:
-    """Ids as they come, alone or before the rows of q, of a batch of one too; or Malformed."""
-    if isinstance(value, list) and value and isinstance(value[0], (Array, list)):
+    """Ids as they come, alone or before the rows of q, of a batch of one too, None where nothing is drafted; or Malformed."""
+    if isinstance(value, list) and value and (value[0] is None or isinstance(value[0], (Array, list))):
         value = value[0]
+    if value is None and most is not None:
+        return ()
     if isinstance(value, Array) and len(value.shape) == 2 and value.shape[0] == 1:  # noqa: PLR2004
         value = value.nested()[0]  # type: ignore[index]
     if not isinstance(value, (Array, list)):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import specverify as sv
-from specverify.faults.textbook_loop import Batch, Loop, Row, cut, drawn, sharpened
+from specverify.faults.textbook_loop import Batch, Cached, Loop, Row, cut, drawn, residual, sharpened
 
 
 def planted(name: str, seed: str | None = None, **changes: Any) -> None:
@@ -41,6 +41,42 @@ def cache_of_the_call_before(loop: Loop) -> None:
     loop.target.read(loop.prompt[len(loop.target.held) : -1])
 
 
+PAGE = 64
+
+
+def behind_the_page(loop: Loop, accepted: int) -> None:
+    """One rejected draft stays where a page of ids is left."""
+    to = len(loop.text) + accepted
+    loop.target.cut(to + (to // PAGE < len(loop.target.held) // PAGE))
+
+
+def first_read(loop: Loop, accepted: int) -> None:
+    """What is new by its place is kept for the next call before drafts are forgotten."""
+    kept = loop.kept["published"]
+    kept.held += loop.target.held[len(kept.held) :]
+    Loop.forget(loop, accepted)
+
+
+def as_published(loop: Loop) -> None:
+    """Begins with what was kept, as far as the text of the call before is the prompt's."""
+    kept, text = loop.kept.get("published"), loop.kept.get("text")
+    if kept and text and kept.model is loop.target.model:
+        same = next((i for i, (a, b) in enumerate(zip(text.held, loop.prompt, strict=False)) if a != b), len(text.held))
+        loop.target.held = kept.held[: min(same, len(loop.prompt) - 1)]
+    loop.kept["published"] = Cached(loop.target.model)
+    loop.target.read(loop.prompt[len(loop.target.held) : -1])
+
+
+def with_its_text(loop: Loop) -> list[int]:
+    """The whole text is kept too, to be known again."""
+    found = Loop.run(loop)
+    loop.kept["text"] = Cached(loop.target.model)
+    loop.kept["text"].held = loop.text
+    return found
+
+
+planted("row-behind-the-border-of-a-page-kept", forget=behind_the_page)
+planted("rejected-drafts-published", forget=first_read, prefill=as_published, run=with_its_text)
 planted("rejected-drafts-left-in-the-cache", forget=lambda loop, accepted: None)
 planted("cache-cut-one-late", forget=lambda loop, accepted: loop.target.cut(len(loop.text) + accepted + 1))
 planted("cache-cut-one-early", forget=lambda loop, accepted: loop.target.cut(len(loop.text) + accepted - (accepted > 0)))
@@ -113,6 +149,35 @@ def reseeded(loop: Loop) -> None:
     Loop.round(loop)
 
 
+def by_the_same_number(loop: Loop, p: list[Row], q: list[Row], drafted: list[int]) -> tuple[int, int]:
+    """One number for the test and the replacement."""
+    for place, x in enumerate(drafted):
+        u = loop.number()
+        if u * q[place][x] >= p[place][x]:
+            return place, drawn(residual(p[place], q[place]), u)
+    return len(drafted), drawn(p[-1])
+
+
+def two_chances(loop: Loop, p: list[Row], q: list[Row], drafted: list[int]) -> tuple[int, int]:
+    """The target's own draw, and then the ratio."""
+    for place, x in enumerate(drafted):
+        if drawn(p[place]) != x and loop.number() * q[place][x] >= p[place][x]:
+            return place, drawn(residual(p[place], q[place]))
+    return len(drafted), drawn(p[-1])
+
+
+def raw_at_last(loop: Loop) -> None:
+    """Where one id is left it is drawn as the target gives it, but at temperature 0."""
+    if loop.limit() > 0:
+        Loop.round(loop)
+        return
+    (row,) = loop.target.read(loop.text[-1:])
+    loop.new += [drawn(row if loop.temperature else loop.warp(row))]
+
+
+planted("replacement-by-the-number-of-its-test", verified=by_the_same_number)
+planted("two-chances-to-be-accepted", verified=two_chances)
+planted("last-token-at-temperature-one", round=raw_at_last)
 planted("bonus-of-the-draft-in-the-loop", bonus=lambda loop, p, drafted: loop.warp(list(loop.drafter.model([*loop.text, *drafted]))) if drafted else p[-1])
 planted("bonus-of-the-last-drafts-row", bonus=lambda loop, p, drafted: p[max(0, len(p) - 2)])
 planted("rejected-draft-drawn-again", verified=drawn_again)

@@ -88,6 +88,27 @@ class AppendedBehindTheStaleRows(Cache):
         self.end = self.written = 0
 
 
+PAGE = 16
+
+
+@sv.subject("kv_cache", arrays="numpy", name="pages-left-by-a-rollback", supports=("reset",))
+class PagesLeftByARollback(Cache):
+    def __init__(self, capacity: int) -> None:
+        super().__init__(capacity)
+        self.page = 0
+
+    def append(self, k: Rows, v: Rows) -> None:
+        if self.end + len(k) > self.capacity:
+            raise ValueError("full")
+        for i in range(len(k)):
+            self.page = max(self.page, self.end // PAGE)
+            self.write(self.page * PAGE + self.end % PAGE, k[i : i + 1], v[i : i + 1])
+            self.end += 1
+
+    def reset(self) -> None:
+        self.end = self.page = 0
+
+
 @sv.subject("kv_cache", arrays="numpy", name="rejected-rows-come-back", supports=ALL)
 class RejectedRowsComeBack(Cache):
     def __init__(self, capacity: int) -> None:
@@ -166,7 +187,7 @@ class ResetButNotTheCapacityLeft(Cache):
 
 @sv.subject("kv_cache", arrays="numpy", name="one-buffer-for-all-caches", supports=ALL)
 class OneBufferForAllCaches(Cache):
-    shared = np.zeros((2, 64, WIDTH))
+    shared = np.zeros((2, 128, WIDTH))
 
     def __init__(self, capacity: int) -> None:
         super().__init__(capacity)

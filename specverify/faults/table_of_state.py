@@ -18,6 +18,7 @@ TABLE = (
     Fault("cache-emptied-by-a-rollback", "KV-TARGET", "kv_cache", ("B095",), "Keeps the length, and zeroes the rows that should stay.", ("KVC-003",)),
     Fault("appended-behind-the-stale-rows", "KV-TARGET", "kv_cache", ("B102",), "Writes behind the rows that were rolled back, and reads from the new length.", ("KVC-003",)),
     Fault("rejected-rows-come-back", "KV-TARGET", "kv_cache", ("B096", "B098"), "Sets the length to the highest slot ever written when rows are appended.", ("KVC-003",)),
+    Fault("pages-left-by-a-rollback", "KV-TARGET", "kv_cache", ("B112", "faults, KV-TARGET"), "Keeps a page of 16 rows that a rollback empties, and writes what comes next into it.", ("KVC-003",)),
     Fault("kept-rows-counted-from-the-draft", "KV-TARGET", "kv_cache", ("paper-systems",), "Counts the rows to keep from the last draft, not from the start.", ("KVC-004",)),
     Fault("last-kept-row-lost", "KV-TARGET", "kv_cache", ("B124",), "Loses the last kept row, where gaps are closed.", ("KVC-004",)),
     Fault("values-left-where-they-were", "KV-TARGET", "kv_cache", ("theory A7",), "Moves the keys that are kept, and not their values.", ("KVC-004",)),

@@ -41,6 +41,7 @@ def test_nan_and_infinities_survive_bfloat16() -> None:
 def test_rows_and_nesting() -> None:
     table = array("float32", (2, 3), range(6))
     assert list(table.rows()) == [(0, 1, 2), (3, 4, 5)]
+    assert list(array("float64", (0, 0), ()).rows()) == []
     assert table.nested() == [[0, 1, 2], [3, 4, 5]]
     assert array("int64", (), [7]).nested() == 7
 

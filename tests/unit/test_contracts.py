@@ -233,7 +233,7 @@ BAD_RESULTS = [
     ("session", [["done"], ["read", [1], [0], ["read", [1]], ["raised", "ValueError", "", "x.py:1"]], ["done"], ["read", [0, 1, 1], [0, 1, 1]]], None),
     ("session", [["done"], ["read", [1, 1], [0]], ["done"], ["done"]], "2 tokens, and 1 were asked for"),
     ("session", [["done"], ["read", [2], [0]], ["done"], ["done"]], "token 2, which is outside 0 … 1"),
-    ("session", [["done"], ["read", None, [0]], ["done"], ["done"]], "draft.. gave NoneType, not token ids"),
+    ("session", [["done"], ["read", 0.5, [0]], ["done"], ["done"]], "draft.. gave float, not token ids"),
     ("prefill", array("float16", (1, 2, 2), (0, 1, 0, 1)), None),
     ("prefill", [ROW, [0.5, float("-inf")]], None),
     ("prefill", [ROW], "no nested list"),

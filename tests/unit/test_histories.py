@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 
 from specprops import kv_cache, recurrent_state, session
 from specprops.histories import judged, operations
 from specprops.violation import Violation
 from specverify.contracts import CONTRACTS, Case
+from specverify.contracts.histories import as_now
 from specverify.subjects import trial
 from specverify.subjects.declare import Declaration
 from specverify.subjects.subject import Description
@@ -137,17 +140,24 @@ def test_a_replay_reads_the_committed_tokens_alone() -> None:
     assert outcome("recurrent_state", Text, case)[-2:] == (((3, 2), (3, 2)), ((0,), (0,)))
 
 
-def test_rollbacks_that_are_drawn_reach_into_the_last_block_alone() -> None:
+def test_what_carries_gradients_is_read_too() -> None:
+    weight = torch.ones(2, requires_grad=True)
+    told = as_now(([weight * 2], 1))
+    assert (told[0][0].tolist(), told[0][0].requires_grad, told[1]) == ([2, 2], False, 1)
+
+
+def test_rollbacks_that_are_drawn_reach_into_the_last_block_alone_and_never_into_the_prompt() -> None:
     @settings(max_examples=60, database=None, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
     @given(recurrent_state.drawn(STATE, objects=2))
     def check(case: dict) -> None:
         CONTRACTS["recurrent_state"].check(case)
-        lengths, block = {}, {}
+        lengths, block, prompt = {}, {}, {}
         for name, which, *rest in operations(case):
             if name == "advance":
                 lengths[which], block[which] = lengths.get(which, 0) + rest[0], rest[0]
+                prompt.setdefault(which, rest[0])
             elif name == "rollback":
-                assert lengths[which] - block.pop(which) <= rest[0] <= lengths[which]
+                assert max(prompt[which], lengths[which] - block.pop(which)) <= rest[0] <= lengths[which]
                 lengths[which] = rest[0]
         assert all(state == replay for state, replay in (told for told in outcome("recurrent_state", Text, case) if told != ("done",)))
 
@@ -189,6 +199,26 @@ def test_a_session_is_told_another_token_than_the_one_that_it_rejects() -> None:
     told = outcome("session", Head, case)
     assert told[1] == ((2, 3), (2, 0), (2, 3), (2, 3))
     assert told[-1] == ((2, 0, 3, 3, 2),) * 2
+
+
+@pytest.mark.parametrize("give", [lambda ids: tuple(map(np.int64, ids)), lambda ids: (np.array([ids]), None), lambda ids: [ids], lambda ids: (ids, [[1.0]])])
+def test_forms_of_drafted_ids(give: Callable) -> None:
+    class Told(Head):
+        def draft(self, gamma: int) -> object:
+            return give(super().draft(gamma))
+
+    case = session._case(OWN, [["begin", 0, 0], ["draft", 0, 2], ["accept", 0, 1, 1]])
+    assert outcome("session", Told, case) == outcome("session", Head, case)
+
+
+@pytest.mark.parametrize("nothing", [None, (None, None), [], ([], [])])
+def test_forms_of_no_draft(nothing: object) -> None:
+    class Silent(Head):
+        def draft(self, _gamma: int) -> object:
+            return nothing
+
+    told = outcome("session", Silent, session._case(OWN, [["begin", 0, 0], ["draft", 0, 2], ["accept", 0, 1, 1]]))
+    assert (told[1][0], told[-1][0]) == ((), (2, 0, 1))
 
 
 def test_a_head_that_leaves_a_token_unread_drafts_otherwise_than_a_new_session() -> None:

@@ -51,6 +51,14 @@ def test_a_model_tells_what_it_was_asked_and_who_wrote_into_its_rows() -> None:
         model((1, -1))
 
 
+def test_tokens_and_rows_of_a_batch_of_one_are_read() -> None:
+    def subject(target: Callable, draft: Callable, prefix: tuple, gamma: int) -> tuple:
+        return np.array([[1, 0]]), np.array([[draft(prefix)]]), np.array([[1]])
+
+    told = trial.call(bound(subject), CASE)
+    assert [one[:2] for one in told["value"]] == [((1, 0), (1,))] * 2
+
+
 def test_a_round_goes_on_from_what_the_one_before_emitted() -> None:
     seen = []
 

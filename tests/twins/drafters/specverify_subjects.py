@@ -106,3 +106,44 @@ def drf_latest_document_with_points(context, source, gamma):
     """Takes the latest document, not the longest match, and tells points over a vocabulary of ten."""
     ids = found(source, context, gamma, (1,))
     return np.array(ids, dtype=np.int64), np.eye(10, dtype=np.float32)[ids] if ids else None
+
+
+@sv.subject("drafter", models="module", conventions={"drafting": "rows"})
+def drf_with_gradients(context, source, gamma):
+    """q as a batch of one, which carries gradients."""
+    ids, rows = context[None], []
+    scale = torch.ones((), requires_grad=True)
+    for _ in range(gamma):
+        rows.append((source(ids)[:, -1] * scale).softmax(-1))
+        ids = torch.cat([ids, torch.multinomial(rows[-1], 1)], 1)
+    return ids[:, len(context) :], torch.stack(rows, 1)
+
+
+@sv.subject("drafter", arrays="numpy", conventions={"source": "context"})
+def drf_empty_pair(context, source, gamma):
+    """([], []) where nothing is found; a pair of arrays else."""
+    c = context.tolist()
+    for i in range(len(c) - 2, -1, -1):
+        if c[i] == c[-1]:
+            ids = c[i + 1 : i + 1 + gamma]
+            return ids, np.eye(max(c) + 1)[ids]
+    return [], []
+
+
+@sv.subject("drafter", arrays="numpy", conventions={"source": "context"})
+def drf_none_pair(context, source, gamma):
+    """(None, None) where nothing is found."""
+    c = context.tolist()
+    for i in range(len(c) - 2, -1, -1):
+        if c[i] == c[-1]:
+            return np.array(c[i + 1 : i + 1 + gamma], dtype=np.int32), None
+    return None, None
+
+
+@sv.subject("drafter")
+def drf_one_by_one(context, source, gamma):
+    """Keeps each id as an array (1,), as multinomial gives it: two of them are no (tokens, q)."""
+    out = []
+    for _ in range(gamma):
+        out.append(source([*context.tolist(), *map(int, out)]).argmax(-1, keepdim=True))
+    return out
