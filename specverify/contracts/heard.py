@@ -11,10 +11,10 @@ from specverify.contracts.weights import VOCABULARY
 MELS = VOCABULARY
 """One for each id."""
 FRAMES = 16
-"""As many as a model hears at once: more than any prompt has ids."""
+"""As many as a small real model hears; there are more where a prompt has more ids."""
 
 
 def heard(prompt: Prefix) -> Array:
     """Frame i is 1 at the prompt's id i, and 0 behind its end."""
     frames = [*prompt, *itertools.repeat(None, FRAMES - len(prompt))]
-    return array("float32", (1, MELS, FRAMES), [float(told == mel) for mel in range(MELS) for told in frames])
+    return array("float32", (1, MELS, len(frames)), [float(told == mel) for mel in range(MELS) for told in frames])

@@ -10,12 +10,11 @@ from transformers import GenerationMixin, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput, Seq2SeqLMOutput
 from transformers.models.whisper.generation_whisper import WhisperGenerationMixin
 
-from specverify.contracts.heard import FRAMES
 from specverify.contracts.table_models import Table
 from specverify.models.seq2seq import TableForSeq2SeqLM, TableSeq2SeqConfig
 
 LONGEST = 4096
-"""Ids of a text."""
+"""Ids of a text, and frames of a prompt."""
 
 
 class Ear(nn.Module):
@@ -48,7 +47,7 @@ class TableForWhisper(WhisperGenerationMixin, TableForSeq2SeqLM):  # type: ignor
         super().__init__(table, start, eos)
         self.encoder, self.model = Ear(), nn.Module()
         self.model.encoder = self.encoder
-        self.config.max_source_positions, self.config.max_target_positions = FRAMES, LONGEST
+        self.config.max_source_positions, self.config.max_target_positions = LONGEST, LONGEST
 
     def forward(  # type: ignore[override]  # its arguments are Whisper's
         self,
