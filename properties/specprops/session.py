@@ -190,6 +190,21 @@ def test_replay(trial: Trial, case: Case) -> None:
     as_anew(case, trial.value(case).outcome)
 
 
+@prop("SES-011", "In many rounds it drafts something.", source="contracts, F; faults EFFICIENCY", guards="efficiency", severity="advisory", after=("SES-001",),
+      first=lambda s: patterns(s)[-1:])  # fmt: skip
+def test_drafts(trial: Trial, case: Case) -> None:
+    ever_drafted(case, trial.value(case).outcome)
+
+
+def ever_drafted(case: Case, outcome: Outcome) -> None:
+    """Refuse a history without any draft, of which nothing else tells a drafter that forgets to return them."""
+    drafts = [told[0] for operation, told in zip(operations(case), outcome, strict=True) if operation[0] == "draft"]
+    if not any(drafts):
+        raise Violation(
+            f"No id is drafted in {len(drafts)} rounds; draft() must return the drafted ids.", (Row("drafted ids", "none", "some"),), kind="no drafts"
+        )
+
+
 def as_anew(case: Case, outcome: Outcome) -> None:
     """Refuse the first drafts that are not those of a session which has begun with the committed text; two of these that differ draw at random, and tell nothing."""
     given = operations(case)

@@ -34,6 +34,12 @@ def assisted_by_a_decoder(
     return assisted(prompt, target, draft.decoder_alone(), gamma, most, temperature, top_k, top_p, eos)
 
 
+@sv.subject("generate", name="whisper.prompt_lookup", models="whisper")
+def prompt_lookup(prompt: Tensor, target: Any, draft: Any, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: int | None) -> Tensor:
+    """Drafts that are looked up in the text; it needs no draft model."""
+    return new_ids(prompt, target, most, temperature, top_k, top_p, eos, prompt_lookup_num_tokens=gamma)
+
+
 @sv.subject("generate", name="whisper.plain", models="whisper")
 def plain(prompt: Tensor, target: Any, draft: Any, gamma: int, most: int, temperature: float, top_k: int, top_p: float, eos: int | None) -> Tensor:
     """The same without a draft model, which the other must agree with."""

@@ -20,7 +20,13 @@ LOOKUP, DYNAMIC, STATIC = "transformers.prompt_lookup", "transformers.DynamicCac
 POSITIONS = {f"transformers.{family}.{name}" for family in ("llama", "cohere") for name in ("rotate_half", "apply_rotary_pos_emb", "repeat_kv")}
 OWN = {
     4: {(LOOKUP, "GEN-001", "finding"), (DYNAMIC, "KVC-005", "finding"), (DYNAMIC, "KVC-007", "finding"), (DYNAMIC, "KVC-010", "advisory")},
-    5: {(ENCODED, "GEN-018", "advisory"), (DYNAMIC, "KVC-010", "advisory"), (STATIC, "KVC-008", "advisory"), (STATIC, "KVC-010", "advisory")},
+    5: {
+        (ENCODED, "GEN-018", "advisory"),
+        (AS_IT_COMES, "GEN-024", "advisory"),
+        (DYNAMIC, "KVC-010", "advisory"),
+        (STATIC, "KVC-008", "advisory"),
+        (STATIC, "KVC-010", "advisory"),
+    },
 }
 """What each version shows beside the step's grid effect."""
 

@@ -27,7 +27,7 @@ def test_the_published_verdicts_hold(audit: Callable) -> None:
     done = audit("gallery:whisper", "--python", PYTHON, "-n", "2")
     assert done.code == 1, done.out
     assert {(row.subject, row.property, row.severity) for row in done.findings()} == {("whisper.assisted", "GEN-007", "finding")}
-    for name in ("whisper.plain", "whisper.assisted_by_a_decoder"):
+    for name in ("whisper.plain", "whisper.assisted_by_a_decoder", "whisper.prompt_lookup"):
         assert set(done.status(name).values()) <= {"ok", "not applicable"}
 
 

@@ -226,3 +226,14 @@ def test_a_head_that_leaves_a_token_unread_drafts_otherwise_than_a_new_session()
     session.as_anew(case, outcome("session", Head, case))
     with pytest.raises(Violation, match="After begin 0, draft 2, accept 1 1, read, it drafts otherwise"):
         session.as_anew(case, outcome("session", Forgetful, case))
+
+
+def test_a_session_that_forgets_to_return_its_drafts_is_told() -> None:
+    class Silent(Head):
+        def draft(self, gamma: int) -> None:
+            super().draft(gamma)
+
+    (case,) = session.patterns(OWN)[-1:]
+    session.ever_drafted(case, outcome("session", Head, case))
+    with pytest.raises(Violation, match="No id is drafted in 4 rounds"):
+        session.ever_drafted(case, outcome("session", Silent, case))
