@@ -143,6 +143,7 @@ def test_an_undecided_property_is_never_a_pass(pytester: pytest.Pytester) -> Non
     result.stdout.fnmatch_lines(["PAD-001 [[]slow[]] is inconclusive: The subject gives no answer within 10 s."])
 
 
+@pytest.mark.slow
 def test_subjects_below_the_root_stay_together_too(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(**{"inner/specverify_subjects": WRONG})
     run(pytester, "-n", "4", "inner").assert_outcomes(failed=2, passed=16, skipped=7)

@@ -26,6 +26,7 @@ def coarse(probs):
 """
 
 
+@pytest.mark.slow
 def test_only_what_is_rare_is_a_grid_effect(audit: Callable, project: Callable) -> None:
     done = audit(str(project(TEXT)))
     assert done.code == 1, done.out

@@ -150,6 +150,7 @@ def test_the_verdict_does_not_depend_on_the_number_of_processes(audit: Callable,
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_a_run_key_changes_the_cases_and_repeats(audit: Callable, project: Callable) -> None:
     def digests(key: str) -> list[str]:
         return sorted(r.digest for r in audit(str(project(PADS)), "--run-key", key).records if isinstance(r, CaseRecord))
