@@ -19,7 +19,13 @@ ASSISTED, AS_IT_COMES, ENCODED = "transformers.assisted", "transformers.assisted
 LOOKUP, DYNAMIC, STATIC = "transformers.prompt_lookup", "transformers.DynamicCache", "transformers.StaticCache"
 POSITIONS = {f"transformers.{family}.{name}" for family in ("llama", "cohere") for name in ("rotate_half", "apply_rotary_pos_emb", "repeat_kv")}
 OWN = {
-    4: {(LOOKUP, "GEN-001", "finding"), (DYNAMIC, "KVC-005", "finding"), (DYNAMIC, "KVC-007", "finding"), (DYNAMIC, "KVC-010", "advisory")},
+    4: {
+        (AS_IT_COMES, "GEN-024", "advisory"),
+        (LOOKUP, "GEN-001", "finding"),
+        (DYNAMIC, "KVC-005", "finding"),
+        (DYNAMIC, "KVC-007", "finding"),
+        (DYNAMIC, "KVC-010", "advisory"),
+    },
     5: {
         (ENCODED, "GEN-018", "advisory"),
         (AS_IT_COMES, "GEN-024", "advisory"),
