@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 
 import torch
 from torch import Tensor
@@ -42,7 +43,8 @@ class RandomWhisper(Real, WhisperForConditionalGeneration):  # type: ignore[misc
 
     def decoder_alone(self) -> WhisperForCausalLM:
         """The same for who has heard the prompt already; it shares its weights."""
-        alone = WhisperForCausalLM(self.config).eval()
+        with torch.random.fork_rng(devices=[]):
+            alone = WhisperForCausalLM(deepcopy(self.config)).eval()
         alone.model.decoder, alone.proj_out = self.model.decoder, self.proj_out
         return alone
 

@@ -143,7 +143,7 @@ def subject(  # noqa: PLR0913  the options of interfaces.md, each a keyword
         "memory": memory,
         "slots": slots,
         "siblings": _siblings(contract, siblings),
-        "models": _models(models),
+        "models": _models(models, batch=batch),
     }
     later = {"scratch": scratch, "sentinel": sentinel, "peek": _peek(peek, rng, seed)}
     _check_together(arrays, dtypes, seed)
@@ -199,9 +199,13 @@ def _siblings(name: str, siblings: str | None) -> str | None:
     return _one_of("way to draw siblings", siblings, (None, *SIBLINGS))
 
 
-def _models(form: str | None) -> str | None:
+def _models(form: str | None, *, batch: bool) -> str | None:
     from specverify.models import FORMS  # here, so that `import specverify` takes milliseconds
 
+    if form == "whisper" and batch:
+        raise SpecverifyError(
+            'A loop on models="whisper" gets one prompt a call.', hint="Leave batch=True out; the adapter may call the loop with a batch of one."
+        )
     return _one_of("form of models", form, (None, *FORMS))
 
 

@@ -34,6 +34,7 @@ BAD = [
     ({"domain": {"n": sv.ints(0, 1)}}, "sample takes no domain"),
     ({"oracle": len}, "sample takes no oracle"),
     ({"raises": (ValueError,)}, "sample takes no raises"),
+    ({"contract": "generate", "models": "whisper", "batch": True}, "gets one prompt a call"),
     ({"contract": "seeding", "supports": ("nunpy",)}, "Did you mean 'numpy'"),
     ({"contract": "seeding", "supports": "torch"}, "must be a tuple"),
     ({"supports": ("torch",)}, "feature of sample"),
