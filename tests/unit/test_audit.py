@@ -141,6 +141,7 @@ def test_usage_errors_are_one_sentence_and_leave_nothing(audit: Callable, tmp_pa
     assert not (tmp_path / "reports").exists()
 
 
+@pytest.mark.slow
 def test_the_verdict_does_not_depend_on_the_number_of_processes(audit: Callable, project: Callable, tmp_path: Path) -> None:
     names = ("fault:pad-in-front", "fault:max-as-normaliser")
     found = []
