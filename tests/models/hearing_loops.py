@@ -10,14 +10,8 @@ class Loop:
     """The textbook's greedy loop. The cache holds the text but for its last id, and what the encoder gave."""
 
     def __init__(self, features, target, draft, gamma, most):
-        self.text, self.features, self.target, self.drafter, self.gamma, self.most = (
-            [target.config.decoder_start_token_id],
-            features,
-            target,
-            draft,
-            gamma,
-            most,
-        )
+        self.features, self.target, self.drafter, self.gamma, self.most = features, target, draft, gamma, most
+        self.text = [target.config.decoder_start_token_id]
         self.cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
 
     @torch.no_grad()
@@ -41,10 +35,7 @@ class Loop:
         """Behind the last id and each draft."""
         held = self.cache.self_attention_cache.get_seq_length()
         ids = torch.tensor([[*self.text, *drafts][held:]])
-        return self.target(input_features=self.heard(), decoder_input_ids=ids, past_key_values=self.cache, use_cache=True).logits[0, -len(drafts) - 1 :]
-
-    def heard(self):
-        return self.features
+        return self.target(input_features=self.features, decoder_input_ids=ids, past_key_values=self.cache, use_cache=True).logits[0, -len(drafts) - 1 :]
 
     def rollback(self, by):
         for layer in self.cache.self_attention_cache.layers:
